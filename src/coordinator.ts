@@ -13,6 +13,8 @@ import type {
   MoveView,
   RestoreRequest,
   RestoreView,
+  RouteRequest,
+  RouteView,
 } from './core/contract/cluster.js';
 import type {
   AwaitLeaderRequest,
@@ -200,6 +202,8 @@ export interface Cluster {
   restore(request: RestoreRequest): Promise<Result<RestoreView>>;
   /** Fixes the newest format of rows that this version knows. */
   finalize(): Promise<Result<FinalizeView>>;
+  /** Tells where a queue lives, or changes it while the queue is empty. */
+  route(request: RouteRequest): Promise<Result<RouteView>>;
 }
 
 /** One who watches events. */

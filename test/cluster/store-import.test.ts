@@ -215,6 +215,26 @@ test(
   },
 );
 
+test(
+  'S382: an import into an empty cluster that has queues elsewhere says so before it writes',
+  needs([REDIS]),
+  async (t) => {
+    const { redis, imports, alone } = await scene(t);
+    await alone(async (client) => {
+      await client.submit('first', { itemId: '1', key: 'k' });
+    });
+    const options = ['--store', redis.url, '--cluster-partitions', String(PARTITIONS), '--cluster-session', '1s'];
+    const member = await ServeProcess.start(t, options);
+    await member.address('grpc');
+    member.signal('SIGTERM');
+    await member.exited;
+    const { code, stderr } = await imports();
+    assert.equal(code, 1);
+    assert.match(stderr, /queues\.first: has group chain, but in the cluster it has a group of its own/);
+    assert.match(stderr, /queues\.spread: has spread 4, but in the cluster it has a group of its own/);
+  },
+);
+
 test('S344: an import goes into an empty cluster alone that nobody is a member of', needs([REDIS]), async (t) => {
   const { alone, imports, cluster, redis } = await scene(t, 'default: { durable: true }\n');
   await alone(async (client) => {

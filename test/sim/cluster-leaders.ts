@@ -146,7 +146,7 @@ export class Career extends Client {
     const request = { ...who, stamp: this.#stream, term: this.#term?.token, knows: this.#knows };
     const id = this.#id;
     this.ask<CandidateView>(
-      this.group,
+      { queue: this.group, key: '' },
       ({ leaders }, reply) => leaders.stand(request, reply),
       (view, home) => {
         if (view.at !== 'inaugurate') return;
@@ -262,7 +262,7 @@ export class Career extends Client {
 
   #say(term: number, report: LeaderReport, hear: (answer: ReportAnswer) => void): void {
     this.ask<ReportAnswer>(
-      this.group,
+      { queue: this.group, key: '' },
       ({ leaders }, reply) => void leaders.report({ group: this.group, term, report }, reply),
       (answer) => {
         if (report.kind === 'handed_over' && answer.counted) this.ledger.released(this.group, term);

@@ -93,6 +93,7 @@ export class ClusterNetwork {
   connect(from: SimProcess, home: HomeEntry): Coordinator {
     return new RemoteHome((send, reply) => {
       this.forwarded += 1;
+      const followed = from.routes.version;
       const to = this.find(home.member);
       if (to === undefined || this.cuts.has(`${from.name}>${to.name}`)) return;
       const back = (task: () => void) => {
@@ -102,7 +103,10 @@ export class ClusterNetwork {
         to.clock.run(() => {
           const { partition } = home;
           const local = to.member.isHere(partition) ? to.member.home(partition) : undefined;
-          if (local === undefined) return back(() => reply.refuse(noHome(partition)));
+          // As a link does: nobody takes what was routed in another way than it goes by itself.
+          const isUnlike = to.routes.version !== followed;
+          if (to.routes.version < followed) to.member.look();
+          if (local === undefined || isUnlike) return back(() => this.#refused(from, reply, partition));
           send(local, {
             answer: (answer: never) => {
               if ('leaves' in reply) (reply as Leaving<never>).leaves(answer, to.name);
@@ -114,6 +118,11 @@ export class ClusterNetwork {
         }),
       );
     });
+  }
+
+  #refused(from: SimProcess, reply: Reply<never>, partition: number): void {
+    from.member.look();
+    reply.refuse(noHome(partition));
   }
 
   /** One member tells another that a partition is its. */

@@ -51,6 +51,7 @@ export class ClusterCoordinator extends RoutedCalls implements Coordinator {
   constructor(options: ClusterOptions) {
     const router = new Router(options);
     super(router, router);
+    router.calls = this;
     this.admin = new RoutedAdministration(router);
     this.leaders = new RoutedLeaders(router);
     this.#stats = new StatsOfMember(router, () => this.#sessions.size);
@@ -58,9 +59,15 @@ export class ClusterCoordinator extends RoutedCalls implements Coordinator {
     this.#stopListening = router.homes.onChange((partitions) => this.#changed(partitions));
   }
 
-  /** Queues are routed in another way from now on: those that are have to be empty. */
+  /**
+   * Queues are routed in another way from now on. All homes here go by it by now; homes elsewhere refuse who does not go by the same
+   * as they do.
+   */
   set map(map: PartitionMap) {
-    this.router.map = map;
+    const { router } = this;
+    router.map = map;
+    this.admin.rerouted();
+    router.gates.changed(Array.from({ length: map.partitions }, (_, partition) => partition));
   }
 
   /** Of each partition, by number. */

@@ -49,8 +49,13 @@ abstract class LeaderCall<A> extends RoutedCall<A> {
     return times <= 0 ? 0 : Math.min(AGAIN * 2 ** times, LONGEST_PAUSE);
   }
 
-  protected override send(_calls: Calls, _elapsed: number, { leaders }: Coordinator): Waiting {
-    return this.put(leaders);
+  protected override get isRouted(): boolean {
+    return false;
+  }
+
+  protected override send(_calls: Calls, _elapsed: number, _to: Reply<A>, home?: Coordinator): Waiting {
+    if (home === undefined) throw new TypeError('leaders are asked for at a home');
+    return this.put(home.leaders);
   }
 
   protected abstract put(leaders: Leaders): Waiting;

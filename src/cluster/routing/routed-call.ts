@@ -1,4 +1,5 @@
 import type { Calls, Coordinator, Pending, Refusal, Reply, Waiting } from '../../coordinator.js';
+import type { PartitionMap } from '../partitions/partition-map.js';
 import type { Gates, HeldCall } from './gates.js';
 import type { OpenCall } from './open-call.js';
 import type { Router } from './router.js';
@@ -31,13 +32,17 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   #ending: Refusal | undefined;
   /** Given up in the middle of being asked: its place there, too? */
   #leaves = false;
+  /** By which it is about this partition. */
+  readonly #map: PartitionMap;
 
   constructor(
     protected readonly router: Router,
     protected readonly source: Source,
     readonly partition: number,
     private readonly reply: Reply<A>,
-  ) {}
+  ) {
+    this.#map = router.map;
+  }
 
   /** The drain refuses it. What ends turns, or only looks, goes on. */
   protected abstract readonly isNewWork: boolean;
@@ -47,7 +52,12 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   }
 
   /** @param elapsed ms for which the call has waited already */
-  protected abstract send(calls: Calls, elapsed: number, home: Coordinator): Waiting;
+  protected abstract send(calls: Calls, elapsed: number, to: Reply<A>, home?: Coordinator): Waiting;
+
+  /** Where it goes depends on where a queue lives. */
+  protected get isRouted(): boolean {
+    return true;
+  }
 
   /** Before it is asked again, after a home has sent it away, ms. */
   protected pause(): number {
@@ -88,6 +98,8 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   }
 
   ask(): boolean {
+    // Nobody has taken it, and queues may be elsewhere by now.
+    if (this.#map !== this.router.map && this.isRouted) return this.#beginAnew();
     const target = this.source.target(this.partition);
     if (target === undefined) return false;
     this.#target = target;
@@ -149,11 +161,30 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
     if (this.#at === 'asked') this.#pending?.callOff?.();
   }
 
+  /** As a call of its own: about another partition, or about several. It is known by this one. */
+  #beginAnew(): true {
+    if (this.#isTracked) this.router.untrack(this);
+    this.#isTracked = false;
+    this.#at = 'asking';
+    const elapsed = this.router.clock.now() - this.#begun();
+    const waiting = this.send(this.source.calls, elapsed, {
+      // What has to be noted of an answer, the other one has noted.
+      answer: (value) => this.#finish() && this.reply.answer(value),
+      // Of homes there is none for it as long as it might wait.
+      refuse: (refusal) => this.giveUp(refusal),
+    });
+    if (this.isOver) waiting?.cancel(this.#leaves);
+    else this.#at = 'asked';
+    this.#pending = waiting;
+    return true;
+  }
+
   /** @throws what the home throws: then it is over, and whoever asked tells the caller */
   #send(target: Target): Waiting {
     const since = this.#since;
     try {
-      return this.send(target.calls, since === undefined ? 0 : this.router.clock.now() - since, target.home);
+      const elapsed = since === undefined ? 0 : this.router.clock.now() - since;
+      return this.send(target.calls, elapsed, this, target.home);
     } catch (error) {
       this.#leave();
       if (!this.isOver) this.#at = 'bounced';

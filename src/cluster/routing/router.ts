@@ -1,4 +1,4 @@
-import type { Coordinator, CoordinatorSettings, Refusal, TurnRef } from '../../coordinator.js';
+import type { Calls, Coordinator, CoordinatorSettings, Refusal, TurnRef } from '../../coordinator.js';
 import type { Clock } from '../../local/clock.js';
 import type { Homes } from '../partitions/homes.js';
 import type { PartitionMap } from '../partitions/partition-map.js';
@@ -33,6 +33,7 @@ export class Router implements Source {
   readonly leaderGates: Gates;
   readonly turns: LiveTurns;
   map: PartitionMap;
+  #calls: Calls | undefined;
   /** Set: no new work is taken any more, for this reason. */
   ended: Refusal | undefined;
   isClosed = false;
@@ -56,6 +57,16 @@ export class Router implements Source {
     const fails = failed ?? ((error: unknown) => thrown(clock, error));
     this.gates = new Gates(clock, homes, fails);
     this.leaderGates = new Gates(clock, homes, fails);
+  }
+
+  get calls(): Calls {
+    if (this.#calls === undefined) throw new TypeError('the router has no calls yet');
+    return this.#calls;
+  }
+
+  /** Set before anything is asked. */
+  set calls(calls: Calls) {
+    this.#calls = calls;
   }
 
   target(partition: number): Target | undefined {

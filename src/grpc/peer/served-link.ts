@@ -19,7 +19,7 @@ import { RefusalBytes } from './codec/refusals.js';
 import type { WireReader } from './codec/wire-reader.js';
 import { Lane } from './lane.js';
 import { BEAT, LARGE_BYTES, LARGE_LANE, MOST_OPEN, MOST_UNSENT, SMALL_LANE } from './limits.js';
-import { CANCELLED, failed, noHome, tooManyCalls } from './refusals.js';
+import { CANCELLED, failed, noHome, tooManyCalls, unlikeRoutes } from './refusals.js';
 import { ServedAdministration } from './served-administration.js';
 import { type CallSink, type Order, ServedCall, Unordered } from './served-call.js';
 import { askLeaders } from './served-leaders.js';
@@ -33,8 +33,10 @@ export interface ServedContext {
   readonly check: Check;
   /** Unset: this sidecar is not its home. */
   home(partition: number): Coordinator | undefined;
-  /** The version of the cluster's record that this sidecar follows. */
+  /** The version of the routes that this sidecar follows. */
   routes(): number;
+  /** Somebody goes by newer ones. */
+  behind?(): void;
   /** The gateway was the home of this partition until now, and let no call in for so many ms. */
   handedOver?(partition: number, shutFor: number): void;
 }
@@ -173,12 +175,12 @@ export class ServedLink implements CallSink, SessionSink {
   };
 
   #lane(limits: typeof SMALL_LANE | typeof LARGE_LANE): Lane {
-    let isOld = false;
+    let followed = 0;
     const lane: Lane = new Lane(this.context.scheduler, limits, {
       begins: (routes) => {
-        isOld = routes < this.context.routes();
+        followed = routes;
       },
-      entry: (field, from) => this.#entry(field, from, isOld),
+      entry: (field, from) => this.#entry(field, from, this.#unlike(followed)),
       malformed: (error) => this.listener.malformed(error),
       silent: () => this.listener.silent(lane),
       routes: () => 0,
@@ -186,13 +188,20 @@ export class ServedLink implements CallSink, SessionSink {
     return lane;
   }
 
-  #entry(field: number, from: WireReader, isOld: boolean): void {
+  #unlike(routes: number): string | undefined {
+    const own = this.context.routes();
+    if (routes > own) this.context.behind?.();
+    return unlikeRoutes(routes, own);
+  }
+
+  /** @param unlike set: its routes are not those of this home, so nothing that is routed is taken */
+  #entry(field: number, from: WireReader, unlike: string | undefined): void {
     switch (field) {
       case ASK.calls:
-        return this.#call(this.#calls.read(from), isOld);
+        return this.#call(this.#calls.read(from), unlike);
       case ASK.opens: {
         const { first, second } = readNumbers(from);
-        const refusal = this.#sessions.open(first, second, isOld ? undefined : this.context.home(second));
+        const refusal = this.#sessions.open(first, second, unlike ? undefined : this.context.home(second));
         if (refusal !== undefined)
           this.#tell(undefined, (out) => writeBytes(out, TELL.sessionsRefused, first, this.#refusals.of(refusal)));
         return;
@@ -206,9 +215,9 @@ export class ServedLink implements CallSink, SessionSink {
       case ASK.undeliverable:
         return this.#undeliverable(readUndeliverable(from));
       case ASK.adminCalls:
-        return this.#admin.ask(from, this.openCalls);
+        return this.#admin.ask(from, this.openCalls, unlike);
       case ASK.watches:
-        return this.#admin.watch(from, this.openCalls);
+        return this.#admin.watch(from, this.openCalls, unlike);
       case ASK.watchEnds:
         return this.#admin.endWatch(readNumbers(from).first);
       case ASK.handedOver: {
@@ -220,14 +229,15 @@ export class ServedLink implements CallSink, SessionSink {
     }
   }
 
-  #call(head: CallHead, isOld: boolean): void {
+  #call(head: CallHead, unlike: string | undefined): void {
     const { partition, command, leader } = head;
     const { id, call } = command ?? leader ?? NO_CALL;
     if (call === undefined || id === 0) throw new RangeError('a call without an id or a command');
     if (this.#waiting.has(id)) throw new RangeError(`call ${id} is open already`);
     if (call.$case === 'cancel') throw new RangeError('a cancel of the public protocol');
-    const home = isOld ? undefined : this.context.home(partition);
-    if (home === undefined) return this.#refuse(id, isOld ? oldRoutes(partition) : notHere(partition));
+    const home = unlike === undefined ? this.context.home(partition) : undefined;
+    if (home === undefined)
+      return this.#refuse(id, unlike === undefined ? notHere(partition) : noHome(partition, unlike));
     if (this.openCalls >= MOST_OPEN) return this.#refuse(id, tooManyCalls(MOST_OPEN));
     const served = this.#commandOf(id);
     try {
@@ -382,10 +392,6 @@ export class ServedLink implements CallSink, SessionSink {
       report(this.context, PATH, error);
     }
   }
-}
-
-function oldRoutes(partition: number): Refusal {
-  return noHome(partition, 'the gateway follows an older version of the routes of the cluster than the home');
 }
 
 function notHere(partition: number): Refusal {
