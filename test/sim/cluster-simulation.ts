@@ -152,6 +152,7 @@ export class ClusterSimulation {
       partitions: PARTITIONS,
       connect: (from, home) => this.#network.connect(from, home),
       handedOver: (...told) => this.#network.handedOver(...told),
+      tells: (...told) => this.#network.tells(...told),
       note: (line) => this.#note(line),
       broken: (what) => this.#broken(what),
     });

@@ -12,7 +12,7 @@ import {
   type Sight,
   step,
 } from '../partitions/ownership.js';
-import type { Claimed, ClusterStore, Guard } from '../store/cluster-store.js';
+import type { Claimed, ClusterStore, Guard, PartitionAhead } from '../store/cluster-store.js';
 import type { LocalDeadline } from './deadline.js';
 import type { Happening } from './happenings.js';
 import type { LoadOrder } from './load-order.js';
@@ -37,6 +37,8 @@ export interface PartitionHost {
   readonly partitions: number;
   readonly makeHome: MakeHome;
   readonly loads: LoadOrder;
+  /** What was read of the partition before it was claimed, once. */
+  takeAhead(partition: number): PartitionAhead | undefined;
   /** In which rows of a partition are written by who claims it now. */
   format(partition: number): number;
   /** Whether a person accepted that a partition begins empty. */
@@ -244,7 +246,7 @@ export class MemberPartition {
   async #load(): Promise<OwnershipEvent> {
     const claimed = this.#claimed;
     if (claimed === undefined) throw new TypeError(`partition ${this.number} is loaded without a claim`);
-    const store = this.host.store.open(claimed);
+    const store = this.host.store.open(claimed, this.host.takeAhead(this.number));
     const tenure: Tenure = new Tenure(
       this.host,
       store,

@@ -6,6 +6,7 @@ import type { HomeEntry, Member, Registry } from '../registry/registry.js';
 import type { ClusterStore, Guard } from '../store/cluster-store.js';
 import { HomeChanges } from './changes.js';
 import { LocalDeadline } from './deadline.js';
+import { HandOvers } from './hand-overs.js';
 import type { MemberWatcher } from './happenings.js';
 import { Listing, type View } from './listing.js';
 import { LoadOrder } from './load-order.js';
@@ -13,6 +14,7 @@ import { MemberPartition, type PartitionHost } from './member-partition.js';
 import { MissingGuards, mayClaimBy } from './missing-guards.js';
 import { Moves } from './moves.js';
 import { Pauses } from './pauses.js';
+import { ReadingAhead, type ReadsAhead } from './reading-ahead.js';
 import { type Connect, RemoteHomes } from './remote-homes.js';
 import { MemberSession } from './session.js';
 import type { MakeHome } from './tenure.js';
@@ -43,6 +45,8 @@ interface MemberOptions {
   readonly handingOver?: (to: Member) => void;
   /** It was handed over: who is told now need not wait for its next look. `shutFor`: no call was let in for so long, ms. */
   readonly handedOver?: (partition: number, to: Member, shutFor: number) => void;
+  /** Who is to be the next home reads the rows before it is. Unset: after it only. */
+  readonly readsAhead?: ReadsAhead;
   /** What goes wrong; `partition` unset: with registry or store as a whole. `error` unset: it goes right again. */
   readonly trouble?: (error: Error | undefined, partition: number | undefined) => void;
   /** For metrics and the log. */
@@ -62,6 +66,8 @@ export class ClusterMember implements Homes {
   readonly #pauses = new Pauses();
   readonly #loads = new LoadOrder();
   readonly #missing: MissingGuards;
+  readonly #reading: ReadingAhead;
+  readonly #handOvers: HandOvers;
   /** The largest epoch that was seen of each partition. */
   readonly #epochs: number[];
   /** After a failover, and after the start, nobody claims for one ttl. */
@@ -95,6 +101,9 @@ export class ClusterMember implements Homes {
     this.#changes = new HomeChanges(clock);
     this.#moves = new Moves(ttl);
     this.#epochs = new Array<number>(partitions).fill(0);
+    const { readsAhead } = options;
+    this.#reading = new ReadingAhead(clock, store, (partition) => this.#hasRead(partition));
+    this.#handOvers = new HandOvers(clock, readsAhead && ((partition, to) => readsAhead.tell(partition, to)));
     const host = this.#host();
     this.#own = Array.from({ length: partitions }, (_, number) => new MemberPartition(number, host));
   }
@@ -142,6 +151,16 @@ export class ClusterMember implements Homes {
     if (this.#own[partition] === undefined) return;
     if (this.#pauses.told(partition, shutFor, this.#options.clock.now())) this.#publishedAt = Number.NEGATIVE_INFINITY;
     this.#listing.look();
+  }
+
+  /** Its home is going to hand this partition over to this member. */
+  readAhead(partition: number): void {
+    if (this.#own[partition]?.at === 'free' && !this.#isLeaving) this.#reading.begin(partition);
+  }
+
+  /** The next home has read the rows of a partition of this one. */
+  hasReadAhead(partition: number): void {
+    this.#handOvers.hasRead(partition);
   }
 
   /** Where clients reach it. */
@@ -221,6 +240,8 @@ export class ClusterMember implements Homes {
     this.#onProgress = undefined;
     this.#options.store.onFailover = undefined;
     this.#listing.end();
+    this.#handOvers.end();
+    this.#reading.end();
     await Promise.all(this.#own.map((own) => own.end()));
     await this.#session.end().catch((error: unknown) => this.#troubled(asError(error)));
   }
@@ -233,6 +254,7 @@ export class ClusterMember implements Homes {
       store,
       makeHome,
       loads: this.#loads,
+      takeAhead: (partition) => this.#reading.take(partition),
       deadline: this.#deadline,
       partitions: this.partitions,
       format: (partition) => this.#format(partition),
@@ -304,15 +326,29 @@ export class ClusterMember implements Homes {
   }
 
   #handOverSome(most: number, isWanted: (own: MemberPartition) => boolean): void {
-    let left = most - this.#own.filter(({ at }) => at === 'handing_over').length;
+    let left = most - this.#handOvers.size - this.#own.filter(({ at }) => at === 'handing_over').length;
     for (const own of this.#own) {
       if (left <= 0) return;
-      if (own.at !== 'open' || !isWanted(own)) continue;
+      if (own.at !== 'open' || this.#handOvers.has(own.number) || !isWanted(own)) continue;
       left -= 1;
       const next = this.#nextOf(own.number);
-      if (next !== undefined) this.#options.handingOver?.(next);
-      own.handOver();
+      if (next === undefined) own.handOver();
+      else this.#handOverTo(next, own);
     }
+  }
+
+  #handOverTo(next: Member, own: MemberPartition): void {
+    this.#options.handingOver?.(next);
+    this.#handOvers.prepare(own.number, next, () => {
+      // The move may have been taken back meanwhile.
+      if (this.#isLeaving || this.#nextOf(own.number)?.id === next.id) own.handOver();
+    });
+  }
+
+  #hasRead(partition: number): void {
+    const { guards, members } = this.view;
+    const home = members.get(guards[partition]?.member ?? '');
+    if (home !== undefined) this.#options.readsAhead?.done(partition, home);
   }
 
   #handedOver(partition: number, shutFor: number): void {

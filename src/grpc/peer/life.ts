@@ -3,6 +3,7 @@
  * its answer in the same life, or none; nothing of one life is known to the next one.
  */
 import type { Notice, Refusal, TurnRef } from '../../coordinator.js';
+import type { HandOverStep } from '../gen/keyturn/peer/v1/peer.js';
 import type { WireWriter } from '../session/codec/wire-writer.js';
 import type { Scheduler } from '../session/flow.js';
 import { readNotice } from './codec/answers.js';
@@ -127,8 +128,8 @@ export class Life {
     this.write(lane, (out) => writeUndeliverable(out, session, partition, turns, unwanted)).schedule();
   }
 
-  handedOver(partition: number, shutFor: number): void {
-    this.write(this.small, (out) => writeNumbers(out, ASK.handedOver, partition, shutFor)).schedule();
+  handedOver(partition: number, shutFor: number, step: HandOverStep): void {
+    this.write(this.small, (out) => writeNumbers(out, ASK.handedOver, partition, shutFor, step)).schedule();
   }
 
   /** Nothing more is sent or heard, but for what has come in. What waits is told, in slices. */

@@ -4,6 +4,7 @@ import type { Coordinator, Limits } from '../../coordinator.js';
 import type { Log } from '../call/handler.js';
 import { refuseMalformedText } from '../convert/utf8.js';
 import { Check } from '../convert/validate.js';
+import type { HandOverStep } from '../gen/keyturn/peer/v1/peer.js';
 import { grpcSpeaksTo } from '../server/grpc-log.js';
 import { parseListen, targetOf } from '../server/listen.js';
 import { TlsConnections } from '../server/tls-connections.js';
@@ -27,8 +28,8 @@ interface PeerServerOptions {
   home(partition: number): Coordinator | undefined;
   /** The version of the cluster's record that this sidecar follows: who follows an older one is refused (`no_home`). */
   routes(): number;
-  /** Another sidecar was the home of this partition until now, and let no call in for so many ms. */
-  handedOver?(partition: number, shutFor: number): void;
+  /** Another sidecar was the home of this partition until now, and let no call in for so many ms; or a step before that. */
+  handedOver?(partition: number, shutFor: number, step: HandOverStep): void;
   readonly limits: Limits;
   readonly log: Log;
   /** Counts failures of our own. */
@@ -83,7 +84,7 @@ class RunningPeerServer implements PeerServer {
       ...(failed === undefined ? {} : { failed }),
       home: (partition) => options.home(partition),
       routes: () => options.routes(),
-      handedOver: (partition, shutFor) => options.handedOver?.(partition, shutFor),
+      handedOver: (...told) => options.handedOver?.(...told),
     });
     this.#server.addService(
       PEER_SERVICE,

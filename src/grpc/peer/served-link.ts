@@ -7,6 +7,7 @@ import { type Log, report } from '../call/handler.js';
 import type { Caller } from '../convert/deadline.js';
 import { enQueueRequest, helloRequest } from '../convert/requests.js';
 import type { Check } from '../convert/validate.js';
+import type { HandOverStep } from '../gen/keyturn/peer/v1/peer.js';
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
 import { writeNotice } from '../session/codec/answers.js';
 import { FastDecoder } from '../session/codec/fast-decoder.js';
@@ -34,8 +35,8 @@ export interface ServedContext {
   home(partition: number): Coordinator | undefined;
   /** The version of the cluster's record that this sidecar follows. */
   routes(): number;
-  /** The gateway was the home of this partition until now, and let no call in for so many ms. */
-  handedOver?(partition: number, shutFor: number): void;
+  /** The gateway was the home of this partition until now, and let no call in for so many ms; or a step before that. */
+  handedOver?(partition: number, shutFor: number, step: HandOverStep): void;
 }
 
 interface ServedListener {
@@ -210,8 +211,8 @@ export class ServedLink implements CallSink, SessionSink {
       case ASK.watchEnds:
         return this.#admin.endWatch(readNumbers(from).first);
       case ASK.handedOver: {
-        const { first, second } = readNumbers(from);
-        return this.#attempt(() => this.context.handedOver?.(first, second));
+        const { first, second, third } = readNumbers(from);
+        return this.#attempt(() => this.context.handedOver?.(first, second, third));
       }
       default:
         from.skip();

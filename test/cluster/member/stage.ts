@@ -35,6 +35,10 @@ export class MembersStage {
   readonly handedOver: [number, string][] = [];
   /** Set: who is handed something over to is told, as over a link. */
   isLinked = false;
+  /** Nothing that is told before a hand-over reaches anybody. */
+  isDeaf = false;
+  /** What was told before hand-overs. */
+  readonly told: string[] = [];
   readonly #members = new Map<string, ClusterMember>();
   readonly troubles: string[] = [];
   readonly homes: HomeCoordinator[] = [];
@@ -108,6 +112,12 @@ export class MembersStage {
         this.handedOver.push([partition, to.name]);
         if (this.isLinked) clock.after(1, () => this.#members.get(to.id)?.takesOver(partition, shutFor));
       },
+      ...(this.isLinked && {
+        readsAhead: {
+          tell: (partition, to) => this.#tell('read', partition, to.id, (it) => it.readAhead(partition)),
+          done: (partition, to) => this.#tell('has read', partition, to.id, (it) => it.hasReadAhead(partition)),
+        },
+      }),
       trouble: (error, partition) => {
         if (error instanceof TypeError) throw error;
         if (error !== undefined) this.troubles.push(`${name} ${partition}: ${error.message}`);
@@ -130,6 +140,12 @@ export class MembersStage {
     };
     this.last = { member, store, registry, ids, counts, kill, freeze };
     return this.last;
+  }
+
+  #tell(what: string, partition: number, id: string, tell: (to: ClusterMember) => void): void {
+    this.told.push(`${what} ${partition}`);
+    const to = this.#members.get(id);
+    if (to !== undefined && !this.isDeaf) this.clock.after(1, () => tell(to));
   }
 
   /** The one that was started last. */

@@ -1,4 +1,5 @@
 /** A sidecar of a cluster: opens store and registry, joins, links itself to the others, routes every call. */
+
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { finalize } from '../../../cluster/member/finalizing.js';
@@ -22,6 +23,7 @@ import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import type { Config } from '../../../config/config.js';
 import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Result } from '../../../coordinator.js';
 import { SharedUse } from '../../../core/core.js';
+import { HandOverStep } from '../../../grpc/gen/keyturn/peer/v1/peer.js';
 import { systemClock } from '../../../local/clock.js';
 import { HomeCoordinator } from '../../../local/home.js';
 import type { Logger } from '../../../observability/logger.js';
@@ -80,8 +82,10 @@ class Standing {
     return this.member?.member.id ?? '';
   }
 
-  takesOver(partition: number, shutFor: number): void {
-    this.member?.takesOver(partition, shutFor);
+  handedOver(partition: number, shutFor: number, step: HandOverStep): void {
+    if (step === HandOverStep.HAND_OVER_STEP_READ) this.member?.readAhead(partition);
+    else if (step === HandOverStep.HAND_OVER_STEP_HAS_READ) this.member?.hasReadAhead(partition);
+    else if (step === HandOverStep.HAND_OVER_STEP_UNSPECIFIED) this.member?.takesOver(partition, shutFor);
   }
 
   home(partition: number): Coordinator | undefined {
@@ -269,6 +273,8 @@ class ClusterEngine implements Engine {
 
   #member(map: PartitionMap): ClusterMember {
     const { config, cluster, record, registry, store, peers, version } = this.parts;
+    const tell = (address: string, id: string, partition: number, step: HandOverStep) =>
+      peers.links.handedOver(address, id, partition, 0, step);
     const member: ClusterMember = new ClusterMember({
       clock: systemClock,
       store,
@@ -297,6 +303,10 @@ class ClusterEngine implements Engine {
         peers.links.prepare(address, id);
       },
       handedOver: (partition, { id, address }, shutFor) => peers.links.handedOver(address, id, partition, shutFor),
+      readsAhead: {
+        tell: (partition, { id, address }) => tell(address, id, partition, HandOverStep.HAND_OVER_STEP_READ),
+        done: (partition, { id, address }) => tell(address, id, partition, HandOverStep.HAND_OVER_STEP_HAS_READ),
+      },
       connect: (home) => this.#link(home, member.view.members.get(home.member)?.name),
       trouble: (error, partition) => this.#troubled(error, partition),
       watcher: {

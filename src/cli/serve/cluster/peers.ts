@@ -4,6 +4,7 @@ import type { ClusterRecord } from '../../../cluster/store/cluster-store.js';
 import { formatAddress } from '../../../config/address.js';
 import type { ClusterSettings, PeerTlsSettings } from '../../../config/cluster-settings.js';
 import type { Coordinator, Limits } from '../../../coordinator.js';
+import type { HandOverStep } from '../../../grpc/gen/keyturn/peer/v1/peer.js';
 import { peerLinks } from '../../../grpc/peer/connect.js';
 import type { PeerLinks } from '../../../grpc/peer/links.js';
 import { startPeerServer } from '../../../grpc/peer/peer-server.js';
@@ -26,7 +27,7 @@ interface Around {
   readonly standing: {
     readonly incarnation: string;
     home(partition: number): Coordinator | undefined;
-    takesOver(partition: number, shutFor: number): void;
+    handedOver(partition: number, shutFor: number, step: HandOverStep): void;
   };
 }
 
@@ -106,7 +107,7 @@ async function listen(around: Around, own: string, certificates: Certificates['f
       version,
       home: (partition) => standing.home(partition),
       routes: () => record.version,
-      handedOver: (partition, shutFor) => standing.takesOver(partition, shutFor),
+      handedOver: (...told) => standing.handedOver(...told),
       limits,
       log,
     });

@@ -6,6 +6,7 @@ import type { Buffer } from 'node:buffer';
 import type { RowChange, Table } from '../../../core/contract/rows.js';
 import type { RowKey } from '../../../local/journal/codec/row-codec.js';
 import type { Guard } from '../cluster-store.js';
+import type { StoredChange } from './encode.js';
 
 /** A batch as the engine sends it: in memory of its own, of which nobody changes anything. */
 export interface Packed {
@@ -28,6 +29,22 @@ export interface StoredRow {
   readonly table: Table;
   readonly key: RowKey;
   readonly value: Buffer;
+}
+
+/** A batch that was kept for who reads ahead. */
+export interface FollowedBatch {
+  /** Number of the batch before it. */
+  readonly before: number;
+  readonly seq: number;
+  readonly changes: readonly StoredChange[];
+}
+
+/** What was kept for who reads ahead. */
+export interface Followed {
+  /** Number of the last batch by the guard: of no later moment than `batches`. */
+  readonly seq: number;
+  /** Of the epoch that was followed, and of none after it; in no order. */
+  readonly batches: readonly FollowedBatch[];
 }
 
 /** New rows of a partition, beside those that count. */
@@ -61,4 +78,16 @@ export interface Engine<P extends Packed> {
   /** All rows in the order of `TABLES`, those of numbered tables by number. Rejects with `io` if the owner is not this one. */
   read(partition: number, owner: string): AsyncIterable<readonly StoredRow[]>;
   stage(partition: number): Promise<Stage<P>>;
+  /**
+   * From now on each batch of the owner of now is kept beside in the same step as it is written: until another one writes, until some
+   * seconds have passed, until they are too many bytes, or until somebody else follows. What cannot be kept is told by a number
+   * that is missing.
+   * @returns under what it is kept, and the number of the last batch before; undefined: nobody has the partition, or something is
+   *   left half done
+   */
+  follow(partition: number): Promise<{ readonly id: string; readonly seq: number } | undefined>;
+  /** All rows that count, whoever is the home, each as it is when it is read. Otherwise as `read`. */
+  readAhead(partition: number): AsyncIterable<readonly StoredRow[]>;
+  /** What was kept under this id; undefined: nothing is any more, or it is another server than it was. */
+  followed(partition: number, id: string): Promise<Followed | undefined>;
 }
