@@ -2,7 +2,7 @@
 import type { Coordinator } from '../../coordinator.js';
 import type { Clock } from '../../local/clock.js';
 import type { Homes } from '../partitions/homes.js';
-import type { HomeEntry, Member, Registry } from '../registry/registry.js';
+import type { Member, Registry } from '../registry/registry.js';
 import type { ClusterStore, Guard } from '../store/cluster-store.js';
 import { HomeChanges } from './changes.js';
 import { LocalDeadline } from './deadline.js';
@@ -14,6 +14,7 @@ import { MemberPartition, type PartitionHost } from './member-partition.js';
 import { MissingGuards, mayClaimBy } from './missing-guards.js';
 import { Moves } from './moves.js';
 import { Pauses } from './pauses.js';
+import { Publishing } from './publishing.js';
 import { ReadingAhead, type ReadsAhead } from './reading-ahead.js';
 import { type Connect, RemoteHomes } from './remote-homes.js';
 import { MemberSession } from './session.js';
@@ -26,8 +27,6 @@ const MOST_MOVES = 4;
 const MOST_LEAVING = 8;
 /** A member that leaves waits no longer for others to be able to know it, ms. */
 const UNTIL_KNOWN = 1_000;
-/** What homes say to gateways is said again after so many ms, though nothing changed. */
-const PUBLISH_AGAIN = 5_000;
 
 interface MemberOptions {
   readonly clock: Clock;
@@ -75,7 +74,7 @@ export class ClusterMember implements Homes {
   #trouble: Error | undefined;
   #isLeaving = false;
   #isEnded = false;
-  #publishedAt = Number.NEGATIVE_INFINITY;
+  readonly #publishing: Publishing;
   #onProgress: (() => void) | undefined;
 
   constructor(options: MemberOptions) {
@@ -101,6 +100,7 @@ export class ClusterMember implements Homes {
     this.#changes = new HomeChanges(clock);
     this.#moves = new Moves(ttl);
     this.#epochs = new Array<number>(partitions).fill(0);
+    this.#publishing = new Publishing(registry, this.#pauses, trouble);
     const { readsAhead } = options;
     this.#reading = new ReadingAhead(clock, store, (partition) => this.#hasRead(partition));
     this.#handOvers = new HandOvers(clock, readsAhead && ((partition, to) => readsAhead.tell(partition, to)));
@@ -149,13 +149,14 @@ export class ClusterMember implements Homes {
   /** Another member has handed this partition over to this one, and let no call in for `shutFor` ms. */
   takesOver(partition: number, shutFor: number): void {
     if (this.#own[partition] === undefined) return;
-    if (this.#pauses.told(partition, shutFor, this.#options.clock.now())) this.#publishedAt = Number.NEGATIVE_INFINITY;
+    if (this.#pauses.told(partition, shutFor, this.#options.clock.now())) this.#publishing.again();
     this.#listing.look();
   }
 
   /** Its home is going to hand this partition over to this member. */
   readAhead(partition: number): void {
     if (this.#own[partition]?.at === 'free' && !this.#isLeaving) this.#reading.begin(partition);
+    else this.#hasRead(partition);
   }
 
   /** The next home has read the rows of a partition of this one. */
@@ -292,7 +293,7 @@ export class ClusterMember implements Homes {
       this.#handOverSome(MOST_MOVES, ({ number }) => this.#moves.isToMove(number, this.member.id, view, now));
       this.#moves.forget(this.#options.store, now)?.catch((error: unknown) => this.#troubled(asError(error)));
     }
-    this.#publish(now);
+    this.#publishing.publish(this.member, this.#own, now);
     this.#onProgress?.();
   }
 
@@ -363,7 +364,7 @@ export class ClusterMember implements Homes {
   }
 
   #changed(partition: number): void {
-    this.#publishedAt = Number.NEGATIVE_INFINITY;
+    this.#publishing.again();
     // Gateways are told with the next look. Not of what was handed over: who sees it free before the next home does would claim it
     // back.
     if (this.isHere(partition)) this.#listing.soon();
@@ -380,27 +381,6 @@ export class ClusterMember implements Homes {
     this.#quietUntil = Math.max(this.#quietUntil, clock.now() + ttl);
     for (const own of this.#own) own.failedOver();
     this.#listing.look();
-  }
-
-  /** For gateways. Who reads it late, or reads what is wrong, is told by the home that it asks. */
-  #publish(now: number): void {
-    if (now - this.#publishedAt < PUBLISH_AGAIN) return;
-    this.#publishedAt = now;
-    const { id, address } = this.member;
-    const homes: HomeEntry[] = [];
-    for (const { number, home, guard } of this.#own) {
-      if (home === undefined || guard === undefined) continue;
-      const paused = this.#pauses.of(number);
-      homes.push({
-        partition: number,
-        epoch: guard.epoch,
-        member: id,
-        address,
-        ...(paused !== undefined && { paused }),
-      });
-    }
-    if (homes.length === 0) return;
-    this.#options.registry.publish(homes).catch((error: unknown) => this.#troubled(asError(error)));
   }
 
   #troubled(error: Error | undefined): void {

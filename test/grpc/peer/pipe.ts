@@ -93,7 +93,7 @@ export interface LinkedOptions {
   readonly secret?: string;
   readonly homeRoutes?: () => number;
   readonly gatewayRoutes?: () => number;
-  readonly handedOver?: (partition: number, shutFor: number) => void;
+  readonly handedOver?: (partition: number, shutFor: number, step: number) => void;
 }
 
 /** A gateway and a home. */

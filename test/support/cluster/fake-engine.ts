@@ -12,8 +12,14 @@ import type {
   NotClaimed,
   RestoreOrder,
 } from '../../../src/cluster/store/cluster-store.js';
-import type { StoredChange } from '../../../src/cluster/store/partition/encode.js';
-import type { Followed, FollowedBatch, Packed, Step, StoredRow } from '../../../src/cluster/store/partition/engine.js';
+import type {
+  Followed,
+  FollowedBatch,
+  Packed,
+  Step,
+  StoredChange,
+  StoredRow,
+} from '../../../src/cluster/store/partition/engine.js';
 import { nextEpoch, noGuard } from '../../../src/cluster/store/partition/guard.js';
 import { TABLES } from '../../../src/core/contract/rows.js';
 import { JournalError } from '../../../src/local/journal/journal.js';

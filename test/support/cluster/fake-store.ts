@@ -192,6 +192,10 @@ class FakeConnection implements Engine<FakeBatch> {
     return this.wire.request('release', partition, () => this.engine.release(partition, owner));
   }
 
+  tidy(partition: number, owner: string): Promise<void> {
+    return this.wire.request('tidy', partition, () => void this.engine.read(partition, owner));
+  }
+
   async *read(partition: number, owner: string): AsyncIterable<readonly StoredRow[]> {
     const rows = await this.wire.request('read', partition, () => this.engine.read(partition, owner));
     for (let at = 0; at < rows.length; at += SLICE) {

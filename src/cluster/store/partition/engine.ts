@@ -6,7 +6,6 @@ import type { Buffer } from 'node:buffer';
 import type { RowChange, Table } from '../../../core/contract/rows.js';
 import type { RowKey } from '../../../local/journal/codec/row-codec.js';
 import type { Guard } from '../cluster-store.js';
-import type { StoredChange } from './encode.js';
 
 /** A batch as the engine sends it: in memory of its own, of which nobody changes anything. */
 export interface Packed {
@@ -22,6 +21,13 @@ export interface Step {
   /** The number of the last batch afterwards. */
   readonly after: number;
   readonly at: number;
+}
+
+export interface StoredChange {
+  readonly table: Table;
+  readonly key: RowKey;
+  /** Unset: it is deleted. In the memory of the writer, until that is used again. */
+  readonly value: Buffer | undefined;
 }
 
 /** A row as it is kept. */
@@ -75,7 +81,9 @@ export interface Engine<P extends Packed> {
   reassert(seen: Guard, mine: Guard): Promise<boolean>;
   /** Empties the owner, if it is this one. @returns whether it was */
   release(partition: number, owner: string): Promise<boolean>;
-  /** All rows in the order of `TABLES`, those of numbered tables by number. Rejects with `io` if the owner is not this one. */
+  /** What a home before left half done is done, and what it only began is forgotten. Rejects with `io` if the owner is not this one. */
+  tidy(partition: number, owner: string): Promise<void>;
+  /** {@link tidy}, and all rows in the order of `TABLES`, those of numbered tables by number. Rejects with `io` if the owner is not this one. */
   read(partition: number, owner: string): AsyncIterable<readonly StoredRow[]>;
   stage(partition: number): Promise<Stage<P>>;
   /**

@@ -84,9 +84,15 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
   async *read(): AsyncIterable<readonly Row[]> {
     const ahead = this.#ahead;
     this.#ahead = undefined;
-    if (ahead !== undefined && (await ahead.isAllOf(this.#guard))) return yield* ahead.slices();
-    const reader = new ByteReader();
     const { partition, owner } = this.#guard;
+    if (ahead !== undefined && (await ahead.isAllOf(this.#guard))) {
+      const tidied = this.engine.tidy(partition, owner);
+      // Told to who waits for it, which is after the rows.
+      tidied.catch(() => undefined);
+      yield* ahead.slices();
+      return tidied;
+    }
+    const reader = new ByteReader();
     for await (const slice of this.engine.read(partition, owner)) yield decode(reader, slice, this.#where);
   }
 

@@ -14,8 +14,8 @@ import { type Row, TABLES, type Table } from '../../../core/contract/rows.js';
 import { ByteReader } from '../../../local/journal/codec/byte-reader.js';
 import { NUMBERED, type RowKey } from '../../../local/journal/codec/row-codec.js';
 import type { Guard, PartitionAhead } from '../cluster-store.js';
-import { decode, type StoredChange } from './encode.js';
-import type { Engine, Followed, Packed, StoredRow } from './engine.js';
+import { decode } from './encode.js';
+import type { Engine, Followed, Packed, StoredChange, StoredRow } from './engine.js';
 
 /** More are read when it is claimed: they would be in memory for nothing, should it not be. */
 const MOST_ROWS = 500_000;

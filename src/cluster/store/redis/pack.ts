@@ -5,8 +5,7 @@
  * A piece is what one script takes: an array of [chunk, fields to delete, fields and values to set], one after another.
  */
 import { Buffer } from 'node:buffer';
-import type { StoredChange } from '../partition/encode.js';
-import type { Packed } from '../partition/engine.js';
+import type { Packed, StoredChange } from '../partition/engine.js';
 import { placeOf, rowAt } from './keys.js';
 
 const MOST_ROWS = 1_000;

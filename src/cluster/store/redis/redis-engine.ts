@@ -84,16 +84,14 @@ export class RedisEngine implements Engine<RedisBatch> {
     return (await this.server.use((connection) => this.run(connection, RELEASE, partition, [owner]))) === 1;
   }
 
+  async tidy(partition: number, owner: string): Promise<void> {
+    await this.#tidy(partition, owner);
+  }
+
   async *read(partition: number, owner: string): AsyncIterable<readonly StoredRow[]> {
     const where = `partition ${partition} in ${this.server.name}`;
-    const guard = await this.server.use(async (connection) => {
-      // What a home before left half done is done; what it only began is forgotten.
-      const other = await this.#redo(connection, partition, owner);
-      return other ?? (await this.#look(connection, partition));
-    });
-    if (guard.owner !== owner) throw storeError('io', `${where} is to be read, and has another home`);
     const { identity } = this.server;
-    await this.#sweep(partition);
+    const guard = await this.#tidy(partition, owner);
     yield* readChunks(this.reader, `${tagOf(this.settings.cluster, partition)}${guard.generation}:`, where);
     if (this.server.identity !== identity) throw storeError('io', `${where} moved to another server while it was read`);
   }
@@ -202,6 +200,18 @@ export class RedisEngine implements Engine<RedisBatch> {
   async #look(connection: RedisConnection, partition: number): Promise<StoredGuard> {
     const answer = await connection.ask(['HMGET', `${tagOf(this.settings.cluster, partition)}own`, ...FIELDS]);
     return guardOf(partition, answer);
+  }
+
+  async #tidy(partition: number, owner: string): Promise<StoredGuard> {
+    const guard = await this.server.use(async (connection) => {
+      const other = await this.#redo(connection, partition, owner);
+      return other ?? (await this.#look(connection, partition));
+    });
+    if (guard.owner !== owner) {
+      throw storeError('io', `partition ${partition} in ${this.server.name} is to be read, and has another home`);
+    }
+    await this.#sweep(partition);
+    return guard;
   }
 
   /** Removes generations that do not count: what is left of a partition that was written anew, or was to be. */
