@@ -36,6 +36,8 @@ export interface ClusterOutcome {
   readonly excused: number;
   readonly calls: number;
   readonly forwarded: number;
+  /** Partitions that were opened with rows that were read ahead. */
+  readonly usedAhead: number;
   readonly deeds: number;
   /** Partitions that people moved. */
   readonly pinned: number;
@@ -126,6 +128,7 @@ export class ClusterSimulation {
       excused,
       calls,
       forwarded,
+      usedAhead: this.#store.usedAhead,
       deeds: this.#deeds,
       pinned: this.#pinned,
     };

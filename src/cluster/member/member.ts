@@ -8,6 +8,7 @@ import { HomeChanges } from './changes.js';
 import { LocalDeadline } from './deadline.js';
 import { HandOvers } from './hand-overs.js';
 import type { MemberWatcher } from './happenings.js';
+import { Leaving } from './leaving.js';
 import { Listing, type View } from './listing.js';
 import { LoadOrder } from './load-order.js';
 import { MemberPartition, type PartitionHost } from './member-partition.js';
@@ -23,10 +24,6 @@ import { whyNone } from './why-none.js';
 
 /** Partitions that are moved at once. */
 const MOST_MOVES = 4;
-/** The same when the member leaves. */
-const MOST_LEAVING = 8;
-/** A member that leaves waits no longer for others to be able to know it, ms. */
-const UNTIL_KNOWN = 1_000;
 
 interface MemberOptions {
   readonly clock: Clock;
@@ -72,10 +69,9 @@ export class ClusterMember implements Homes {
   /** After a failover, and after the start, nobody claims for one ttl. */
   #quietUntil = Number.POSITIVE_INFINITY;
   #trouble: Error | undefined;
-  #isLeaving = false;
+  readonly #leaving: Leaving;
   #isEnded = false;
   readonly #publishing: Publishing;
-  #onProgress: (() => void) | undefined;
 
   constructor(options: MemberOptions) {
     const { clock, store, registry, partitions, ttl, incarnation } = options;
@@ -104,6 +100,14 @@ export class ClusterMember implements Homes {
     const { readsAhead } = options;
     this.#reading = new ReadingAhead(clock, store, (partition) => this.#hasRead(partition));
     this.#handOvers = new HandOvers(clock, readsAhead && ((partition, to) => readsAhead.tell(partition, to)));
+    this.#leaving = new Leaving(clock, {
+      own: () => this.#own,
+      view: () => this.view,
+      deadline: this.#deadline,
+      isOwn: (id) => this.#session.isOwn(id),
+      nextOf: (partition) => this.#nextOf(partition),
+      handOverSome: (most, isWanted) => this.#handOverSome(most, isWanted),
+    });
     const host = this.#host();
     this.#own = Array.from({ length: partitions }, (_, number) => new MemberPartition(number, host));
   }
@@ -155,7 +159,7 @@ export class ClusterMember implements Homes {
 
   /** Its home is going to hand this partition over to this member. */
   readAhead(partition: number): void {
-    if (this.#own[partition]?.at === 'free' && !this.#isLeaving) this.#reading.begin(partition);
+    if (this.#own[partition]?.at === 'free' && !this.#leaving.takesNothing) this.#reading.begin(partition);
     else this.#hasRead(partition);
   }
 
@@ -177,6 +181,11 @@ export class ClusterMember implements Homes {
 
   isHere(partition: number): boolean {
     return this.#own[partition]?.home !== undefined;
+  }
+
+  /** The incarnation elsewhere that is the home of a partition, as far as is known. */
+  memberOf(partition: number): string | undefined {
+    return this.#remote.memberOf(partition);
   }
 
   /** The incarnations elsewhere that are homes of partitions. */
@@ -210,27 +219,19 @@ export class ClusterMember implements Homes {
     return this.#changes.listen(listener);
   }
 
+  /** {@link Leaving.handOver} */
+  handOver(timeout: number): Promise<void> {
+    this.#session.leaving();
+    return this.#leaving.handOver(timeout);
+  }
+
   /**
-   * Hands all partitions over and leaves. Resolves when nothing is this member's any more, at the latest after `timeout` ms: then
-   * what is left is given up, and others claim it when the session is over.
+   * Hands all partitions over, to nobody if it is the last one, and leaves. Resolves when nothing is this member's any more, at the
+   * latest after `timeout` ms: then what is left is given up, and others claim it when the session is over.
    */
   async leave(timeout: number): Promise<void> {
-    const { clock } = this.#options;
-    const begun = clock.now();
-    this.#isLeaving = true;
-    this.#session.leaving();
-    await new Promise<void>((resolve) => {
-      const callOff = clock.after(timeout, resolve);
-      this.#onProgress = () => {
-        // Others take it at once when they know that this member is none for it any more.
-        const isKnown = this.view.members.get(this.member.id)?.isLeaving === true || !this.#deadline.isLive;
-        if (isKnown || clock.now() - begun >= UNTIL_KNOWN) this.#handOverSome(MOST_LEAVING, () => true);
-        if (this.#own.some(({ at }) => at !== 'free')) return;
-        callOff();
-        resolve();
-      };
-      this.#onProgress();
-    });
+    this.#leaving.givesAll = true;
+    await this.handOver(timeout);
     await this.close();
   }
 
@@ -238,7 +239,7 @@ export class ClusterMember implements Homes {
   async close(): Promise<void> {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.#onProgress = undefined;
+    this.#leaving.end();
     this.#options.store.onFailover = undefined;
     this.#listing.end();
     this.#handOvers.end();
@@ -289,12 +290,12 @@ export class ClusterMember implements Homes {
     this.#moves.see(view, now);
     for (const own of this.#own) this.#see(own, view, now);
     this.#missing.seen(view, this.#own, this.#epochs);
-    if (!this.#isLeaving && this.#deadline.isLive && now >= this.#quietUntil) {
+    if (!this.#leaving.isBegun && this.#deadline.isLive && now >= this.#quietUntil) {
       this.#handOverSome(MOST_MOVES, ({ number }) => this.#moves.isToMove(number, this.member.id, view, now));
       this.#moves.forget(this.#options.store, now)?.catch((error: unknown) => this.#troubled(asError(error)));
     }
     this.#publishing.publish(this.member, this.#own, now);
-    this.#onProgress?.();
+    this.#leaving.look();
   }
 
   #see(own: MemberPartition, { guards, members, wanted, standing, orders }: View, now: number): void {
@@ -314,7 +315,7 @@ export class ClusterMember implements Homes {
       guard,
       isOwnerLive: members.has(guard.member),
       isMine: guard.member === id,
-      rank: this.#isLeaving ? undefined : wanted.rank(number, id),
+      rank: this.#leaving.takesNothing ? undefined : wanted.rank(number, id),
       mayClaim: standing === 'own' && !isQuiet && mayClaimBy(orders.get(number), guard, mayPutBack),
     });
     this.#seeHome(own, members.get(guard.member), guard.epoch, guard.owner === '');
@@ -342,7 +343,7 @@ export class ClusterMember implements Homes {
     this.#options.handingOver?.(next);
     this.#handOvers.prepare(own.number, next, () => {
       // The move may have been taken back meanwhile.
-      if (this.#isLeaving || this.#nextOf(own.number)?.id === next.id) own.handOver();
+      if (this.#leaving.givesAll || this.#nextOf(own.number)?.id === next.id) own.handOver();
     });
   }
 
@@ -369,7 +370,7 @@ export class ClusterMember implements Homes {
     // back.
     if (this.isHere(partition)) this.#listing.soon();
     this.#changes.add(partition);
-    if (this.#onProgress !== undefined) this.#options.clock.soon(() => this.#onProgress?.());
+    this.#leaving.lookSoon();
   }
 
   #lapsed(at: number): void {

@@ -3,18 +3,14 @@
  * within a second; when it was broken for longer, that life of it is over, what waited is told so, and the next life
  * begins as soon as the home can be reached.
  */
+
 import { randomBytes } from 'node:crypto';
 import type { TurnRef } from '../../coordinator.js';
-import {
-  type EndedLink,
-  EndReason,
-  type HandOverStep,
-  Lane as LaneName,
-  type Open,
-} from '../gen/keyturn/peer/v1/peer.js';
+import { type EndedLink, EndReason, Lane as LaneName, type Open } from '../gen/keyturn/peer/v1/peer.js';
 import type { Scheduler } from '../session/flow.js';
 import type { Dial } from './dial.js';
 import { GatewayStream } from './gateway-stream.js';
+import type { HandOverStep } from './hand-over-step.js';
 import { NEWEST, nonce, OLDEST } from './handshake.js';
 import type { Lane } from './lane.js';
 import { Life, type LifeSession } from './life.js';

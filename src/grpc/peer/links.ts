@@ -1,6 +1,6 @@
 /** The links of this sidecar to the homes of partitions that are elsewhere. */
 import type { Coordinator } from '../../coordinator.js';
-import { HandOverStep } from '../gen/keyturn/peer/v1/peer.js';
+import type { HandOverStep } from './hand-over-step.js';
 import { Link, type LinkContext } from './link.js';
 import { RemoteCoordinator } from './remote-coordinator.js';
 
@@ -43,7 +43,7 @@ export class PeerLinks {
     incarnation: string,
     partition: number,
     shutFor: number,
-    step = HandOverStep.HAND_OVER_STEP_UNSPECIFIED,
+    step: HandOverStep = 'done',
   ): void {
     if (!this.#isClosed) this.#linkTo(address, incarnation).link.handedOver(partition, shutFor, step);
   }

@@ -1,15 +1,16 @@
 /** The server to which other sidecars of the cluster link themselves. */
+
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Coordinator, Limits } from '../../coordinator.js';
 import type { Log } from '../call/handler.js';
 import { refuseMalformedText } from '../convert/utf8.js';
 import { Check } from '../convert/validate.js';
-import type { HandOverStep } from '../gen/keyturn/peer/v1/peer.js';
 import { grpcSpeaksTo } from '../server/grpc-log.js';
 import { parseListen, targetOf } from '../server/listen.js';
 import { TlsConnections } from '../server/tls-connections.js';
 import { type Certificates, TlsCredentials } from '../server/tls-credentials.js';
 import { LinkGate } from './gate.js';
+import type { HandOverStep } from './hand-over-step.js';
 import { HomeStream } from './home-stream.js';
 import { PEER_SERVICE, peerServer, peerService, SCHEDULER } from './transport.js';
 

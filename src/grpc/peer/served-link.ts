@@ -2,12 +2,12 @@
  * A link of a gateway, on the side of the home: gives its calls to the coordinators of their partitions, and brings back
  * what they say.
  */
+
 import type { Coordinator, Notice, Refusal, SessionStamp, Turn } from '../../coordinator.js';
 import { type Log, report } from '../call/handler.js';
 import type { Caller } from '../convert/deadline.js';
 import { enQueueRequest, helloRequest } from '../convert/requests.js';
 import type { Check } from '../convert/validate.js';
-import type { HandOverStep } from '../gen/keyturn/peer/v1/peer.js';
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
 import { writeNotice } from '../session/codec/answers.js';
 import { FastDecoder } from '../session/codec/fast-decoder.js';
@@ -18,6 +18,7 @@ import { type CallHead, CallReader, readNumbers, readUndeliverable, type Undeliv
 import { ASK, TELL, writeBytes, writeNumbers } from './codec/entries.js';
 import { RefusalBytes } from './codec/refusals.js';
 import type { WireReader } from './codec/wire-reader.js';
+import { type HandOverStep, stepOf } from './hand-over-step.js';
 import { Lane } from './lane.js';
 import { BEAT, LARGE_BYTES, LARGE_LANE, MOST_OPEN, MOST_UNSENT, SMALL_LANE } from './limits.js';
 import { CANCELLED, failed, noHome, tooManyCalls } from './refusals.js';
@@ -212,7 +213,9 @@ export class ServedLink implements CallSink, SessionSink {
         return this.#admin.endWatch(readNumbers(from).first);
       case ASK.handedOver: {
         const { first, second, third } = readNumbers(from);
-        return this.#attempt(() => this.context.handedOver?.(first, second, third));
+        const step = stepOf(third);
+        if (step !== undefined) this.#attempt(() => this.context.handedOver?.(first, second, step));
+        return;
       }
       default:
         from.skip();

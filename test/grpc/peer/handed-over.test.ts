@@ -1,7 +1,7 @@
 /** The home that hands a partition over tells the next one. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { HandOverStep } from '../../../src/grpc/gen/keyturn/peer/v1/peer.js';
+import type { HandOverStep } from '../../../src/grpc/peer/hand-over-step.js';
 import { LinkStage } from './link-stage.js';
 import { ADDRESS, HOME } from './pipe.js';
 
@@ -20,28 +20,28 @@ describe('a partition that was handed over', () => {
     tell(0, 0);
     stage.settle();
     assert.deepEqual(told, [
-      [5, 12, HandOverStep.HAND_OVER_STEP_UNSPECIFIED],
-      [0, 0, HandOverStep.HAND_OVER_STEP_UNSPECIFIED],
+      [5, 12, 'done'],
+      [0, 0, 'done'],
     ]);
   });
 
   it('S384: both sides are told of the steps before, also once there is a link', () => {
     const { stage, told, tell } = scene();
-    tell(5, 0, HandOverStep.HAND_OVER_STEP_READ);
+    tell(5, 0, 'read');
     stage.settle();
     stage.broken(1_500);
     stage.linked.isReachable = false;
-    tell(6, 0, HandOverStep.HAND_OVER_STEP_READ);
-    tell(7, 0, HandOverStep.HAND_OVER_STEP_HAS_READ);
+    tell(6, 0, 'read');
+    tell(7, 0, 'has_read');
     stage.settle();
     stage.linked.isReachable = true;
     stage.advance(2_000);
     assert.deepEqual(
       told.map(([partition, , step]) => [partition, step]),
       [
-        [5, HandOverStep.HAND_OVER_STEP_READ],
-        [6, HandOverStep.HAND_OVER_STEP_READ],
-        [7, HandOverStep.HAND_OVER_STEP_HAS_READ],
+        [5, 'read'],
+        [6, 'read'],
+        [7, 'has_read'],
       ],
     );
   });

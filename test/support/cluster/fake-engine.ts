@@ -63,6 +63,8 @@ export class FakeEngine {
   skew = 0;
   /** Batches that were written, over all partitions. */
   batches = 0;
+  /** How often rows were used that were read ahead. */
+  usedAhead = 0;
 
   /** Which server it is: another one after each failover. */
   #server = 0;
@@ -195,6 +197,12 @@ export class FakeEngine {
     for (const partition of waiting) this.orders.set(partition, { kind: 'wait' });
     this.#setRecord(record);
     return true;
+  }
+
+  /** There is nothing half done here. It is asked for where rows are used that were read ahead. */
+  tidy(partition: number, owner: string): void {
+    if (this.guard(partition).owner !== owner) throw new JournalError('io', `partition ${partition} has another home`);
+    this.usedAhead += 1;
   }
 
   read(partition: number, owner: string): readonly StoredRow[] {

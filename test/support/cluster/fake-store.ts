@@ -193,7 +193,7 @@ class FakeConnection implements Engine<FakeBatch> {
   }
 
   tidy(partition: number, owner: string): Promise<void> {
-    return this.wire.request('tidy', partition, () => void this.engine.read(partition, owner));
+    return this.wire.request('tidy', partition, () => this.engine.tidy(partition, owner));
   }
 
   async *read(partition: number, owner: string): AsyncIterable<readonly StoredRow[]> {

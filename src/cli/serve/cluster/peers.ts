@@ -1,11 +1,12 @@
 /** The links between this sidecar and the others: its own server, and the connections to theirs. */
+
 import { randomUUID } from 'node:crypto';
 import type { ClusterRecord } from '../../../cluster/store/cluster-store.js';
 import { formatAddress } from '../../../config/address.js';
 import type { ClusterSettings, PeerTlsSettings } from '../../../config/cluster-settings.js';
 import type { Coordinator, Limits } from '../../../coordinator.js';
-import type { HandOverStep } from '../../../grpc/gen/keyturn/peer/v1/peer.js';
 import { peerLinks } from '../../../grpc/peer/connect.js';
+import type { HandOverStep } from '../../../grpc/peer/hand-over-step.js';
 import type { PeerLinks } from '../../../grpc/peer/links.js';
 import { startPeerServer } from '../../../grpc/peer/peer-server.js';
 import type { Logger } from '../../../observability/logger.js';
