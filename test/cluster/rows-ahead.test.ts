@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { PartitionAhead } from '../../src/cluster/store/cluster-store.js';
+import { itemRow, puts } from '../local/journal/rows.js';
 import { FakeEngine } from '../support/cluster/fake-engine.js';
 import { FakeClock } from '../support/fake-clock.js';
-import { itemRow, puts } from '../local/journal/rows.js';
 import { claim, RECORD, rowsOf } from './store-place.js';
 
 /** A partition with one item, of which the rows are about to be read ahead, request after request. */
