@@ -39,7 +39,7 @@ async function round(number: number, after: (task: Task) => void): Promise<void>
       await client.submitMany(queue, items);
     }
   }
-  killed.kill('SIGKILL');
+  killed.signal('SIGKILL');
   const begun = performance.now();
   const first = new Map<string, number>();
   await new Promise<void>((all) => {
