@@ -40,7 +40,7 @@ export class ReadingAhead {
 
   begin(partition: number): void {
     if (this.#isEnded) return;
-    // Told again: what was read for the last time is as good.
+    // Told again: what is being read now is as good; what was read before is not of a batch that is kept any more.
     const known = this.#readings.get(partition);
     if (known !== undefined && known.ahead === undefined) return;
     if (known === undefined && this.#readings.size >= MOST) return this.hasRead(partition);

@@ -19,7 +19,7 @@ import type { Engine, Followed, Packed, StoredChange, StoredRow } from './engine
 
 /** More are read when it is claimed: they would be in memory for nothing, should it not be. */
 const MOST_ROWS = 500_000;
-const MOST_BYTES = 256 * 1_048_576;
+const MOST_BYTES = 64 * 1_048_576;
 /** Rows of a slice: a few milliseconds of what is made of them. */
 const SLICE = 2_048;
 
