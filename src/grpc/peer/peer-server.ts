@@ -29,6 +29,8 @@ interface PeerServerOptions {
   home(partition: number): Coordinator | undefined;
   /** The version of the cluster's record that this sidecar follows: who follows an older one is refused (`no_home`). */
   routes(): number;
+  /** Another sidecar goes by newer routes. */
+  behind?(): void;
   /** Another sidecar was the home of this partition until now, and let no call in for so many ms; or a step before that. */
   handedOver?(partition: number, shutFor: number, step: HandOverStep): void;
   readonly limits: Limits;
@@ -85,6 +87,7 @@ class RunningPeerServer implements PeerServer {
       ...(failed === undefined ? {} : { failed }),
       home: (partition) => options.home(partition),
       routes: () => options.routes(),
+      behind: () => options.behind?.(),
       handedOver: (...told) => options.handedOver?.(...told),
     });
     this.#server.addService(
