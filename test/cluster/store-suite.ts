@@ -5,6 +5,7 @@ import { withPin } from '../../src/cluster/partitions/pins.js';
 import { amend } from '../../src/cluster/store/amend.js';
 import type { ClusterRecord } from '../../src/cluster/store/cluster-store.js';
 import { itemRow, puts } from '../local/journal/rows.js';
+import { aheadCases } from './store-ahead.js';
 import { fallBackCases, rewriteCases } from './store-fall-back.js';
 import { guardCases, lostCases } from './store-guard.js';
 import { CLAIM, claim, isProblem, type Place, RECORD, rowsOf } from './store-place.js';
@@ -19,6 +20,7 @@ export function storeSuite(name: string, place: Place): void {
     describe('a lost answer', () => lostCases(place));
     describe('a store that fell back', () => fallBackCases(place));
     describe('written anew', () => rewriteCases(place));
+    describe('read ahead', () => aheadCases(place));
   });
 }
 

@@ -132,6 +132,13 @@ export class ClusterNetwork {
     this.#pass(() => to.clock.run(() => to.member.takesOver(partition, shutFor)));
   }
 
+  /** The same of the steps before that. */
+  tells(from: SimProcess, id: string, tell: (to: SimProcess) => void): void {
+    const to = this.find(id);
+    if (to === undefined || this.cuts.has(`${from.name}>${to.name}`)) return;
+    this.#pass(() => to.clock.run(() => tell(to)));
+  }
+
   #pass(task: () => void): void {
     const { chance } = this;
     if (!this.isGood && chance.in100(1)) return;

@@ -87,6 +87,7 @@ export interface ProcessWorld {
   readonly partitions: number;
   connect(from: SimProcess, home: HomeEntry): Coordinator;
   handedOver(from: SimProcess, id: string, partition: number, shutFor: number): void;
+  tells(from: SimProcess, id: string, tell: (to: SimProcess) => void): void;
   note(line: string): void;
   broken(what: string): void;
 }
@@ -131,6 +132,10 @@ export class SimProcess {
       rerouted: () => world.note(`${name} follows routes ${this.routes.version}`),
       connect: (home) => world.connect(this, home),
       handedOver: (partition, to, shutFor) => world.handedOver(this, to.id, partition, shutFor),
+      readsAhead: {
+        tell: (partition, { id }) => world.tells(this, id, ({ member }) => member.readAhead(partition)),
+        done: (partition, { id }) => world.tells(this, id, ({ member }) => member.hasReadAhead(partition)),
+      },
       trouble: (error, partition) => {
         if (error instanceof TypeError) world.broken(`${name}: ${error.stack}`);
         if (error !== undefined) world.note(`${name} partition ${partition}: ${error.message}`);

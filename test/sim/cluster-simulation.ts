@@ -60,6 +60,8 @@ export interface ClusterOutcome {
   readonly termsHandedOver: number;
   readonly calls: number;
   readonly forwarded: number;
+  /** Partitions that were opened with rows that were read ahead. */
+  readonly usedAhead: number;
   readonly deeds: number;
   /** Partitions that people moved. */
   readonly pinned: number;
@@ -166,6 +168,7 @@ export class ClusterSimulation {
       termsHandedOver,
       calls,
       forwarded,
+      usedAhead: this.#store.usedAhead,
       deeds: this.#deeds,
       pinned: this.#pinned,
       rerouted: this.#rerouted,
@@ -195,6 +198,7 @@ export class ClusterSimulation {
       partitions: PARTITIONS,
       connect: (from, home) => this.#network.connect(from, home),
       handedOver: (...told) => this.#network.handedOver(...told),
+      tells: (...told) => this.#network.tells(...told),
       note: (line) => this.#note(line),
       broken: (what) => this.#broken(what),
     });

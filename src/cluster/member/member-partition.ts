@@ -12,7 +12,7 @@ import {
   type Sight,
   step,
 } from '../partitions/ownership.js';
-import type { Claimed, ClusterStore, Guard } from '../store/cluster-store.js';
+import type { Claimed, ClusterStore, Guard, PartitionAhead } from '../store/cluster-store.js';
 import type { LocalDeadline } from './deadline.js';
 import type { Happening } from './happenings.js';
 import type { LoadOrder } from './load-order.js';
@@ -38,6 +38,8 @@ export interface PartitionHost extends RoutedHomeHost {
   readonly partitions: number;
   readonly makeHome: MakeHome;
   readonly loads: LoadOrder;
+  /** What was read of the partition before it was claimed, once. */
+  takeAhead(partition: number): PartitionAhead | undefined;
   /** Reads the record of the cluster, and follows it. @throws JournalError */
   catchUp(): Promise<void>;
   /** In which rows of a partition are written by who claims it now. */
@@ -255,7 +257,7 @@ export class MemberPartition {
   async #load(): Promise<OwnershipEvent> {
     const claimed = this.#claimed;
     if (claimed === undefined) throw new TypeError(`partition ${this.number} is loaded without a claim`);
-    const store = this.host.store.open(claimed);
+    const store = this.host.store.open(claimed, this.host.takeAhead(this.number));
     const tenure: Tenure = new Tenure(
       this.host,
       store,

@@ -8,6 +8,7 @@ import type { ClusterStore, Guard } from '../store/cluster-store.js';
 import { HomeChanges } from './changes.js';
 import { LocalDeadline } from './deadline.js';
 import { Following } from './following.js';
+import { HandOvers } from './hand-overs.js';
 import type { MemberWatcher } from './happenings.js';
 import { Leaving } from './leaving.js';
 import { Listing, type View } from './listing.js';
@@ -17,6 +18,7 @@ import { MissingGuards, mayClaimBy } from './missing-guards.js';
 import { Moves } from './moves.js';
 import { Pauses } from './pauses.js';
 import { PublishedHomes } from './published-homes.js';
+import { ReadingAhead, type ReadsAhead } from './reading-ahead.js';
 import { type Connect, RemoteHomes } from './remote-homes.js';
 import type { RoutedHomeHost } from './routed-home.js';
 import { MemberSession } from './session.js';
@@ -48,6 +50,8 @@ interface MemberOptions {
   readonly handingOver?: (to: Member) => void;
   /** It was handed over: who is told now need not wait for its next look. `shutFor`: no call was let in for so long, ms. */
   readonly handedOver?: (partition: number, to: Member, shutFor: number) => void;
+  /** Who is to be the next home reads the rows before it is. Unset: after it only. */
+  readonly readsAhead?: ReadsAhead;
   /** What goes wrong; `partition` unset: with registry or store as a whole. `error` unset: it goes right again. */
   readonly trouble?: (error: Error | undefined, partition: number | undefined) => void;
   /** For metrics and the log. */
@@ -67,6 +71,8 @@ export class ClusterMember implements Homes {
   readonly #pauses = new Pauses();
   readonly #loads = new LoadOrder();
   readonly #missing: MissingGuards;
+  readonly #reading: ReadingAhead;
+  readonly #handOvers: HandOvers;
   readonly #following: Following;
   readonly #published: PublishedHomes;
   /** The largest epoch that was seen of each partition. */
@@ -119,6 +125,9 @@ export class ClusterMember implements Homes {
     this.#changes = new HomeChanges(clock);
     this.#moves = new Moves(ttl);
     this.#epochs = new Array<number>(partitions).fill(0);
+    const { readsAhead } = options;
+    this.#reading = new ReadingAhead(clock, store, (partition) => this.#hasRead(partition));
+    this.#handOvers = new HandOvers(clock, readsAhead && ((partition, to) => readsAhead.tell(partition, to)));
     this.#leaving = new Leaving(clock, {
       own: () => this.#own,
       view: () => this.view,
@@ -174,6 +183,17 @@ export class ClusterMember implements Homes {
     if (this.#own[partition] === undefined) return;
     if (this.#pauses.told(partition, shutFor, this.#options.clock.now())) this.#published.changed();
     this.#listing.look();
+  }
+
+  /** Its home is going to hand this partition over to this member. */
+  readAhead(partition: number): void {
+    if (this.#own[partition]?.at === 'free' && !this.#leaving.takesNothing) this.#reading.begin(partition);
+    else this.#hasRead(partition);
+  }
+
+  /** The next home has read the rows of a partition of this one. */
+  hasReadAhead(partition: number): void {
+    this.#handOvers.hasRead(partition);
   }
 
   /** Where clients reach it. */
@@ -250,6 +270,8 @@ export class ClusterMember implements Homes {
     this.#leaving.end();
     this.#options.store.onFailover = undefined;
     this.#listing.end();
+    this.#handOvers.end();
+    this.#reading.end();
     await Promise.all(this.#own.map((own) => own.end()));
     await this.#session.end().catch((error: unknown) => this.#troubled(asError(error)));
   }
@@ -266,6 +288,7 @@ export class ClusterMember implements Homes {
       said: () => this.#published.now(),
       catchUp: () => this.#following.catchUp(),
       loads: this.#loads,
+      takeAhead: (partition) => this.#reading.take(partition),
       deadline: this.#deadline,
       partitions: this.partitions,
       format: (partition) => this.#format(partition),
@@ -345,15 +368,29 @@ export class ClusterMember implements Homes {
   }
 
   #handOverSome(most: number, isWanted: (own: MemberPartition) => boolean): void {
-    let left = most - this.#own.filter(({ at }) => at === 'handing_over').length;
+    let left = most - this.#handOvers.size - this.#own.filter(({ at }) => at === 'handing_over').length;
     for (const own of this.#own) {
       if (left <= 0) return;
-      if (own.at !== 'open' || !isWanted(own)) continue;
+      if (own.at !== 'open' || this.#handOvers.has(own.number) || !isWanted(own)) continue;
       left -= 1;
       const next = this.#nextOf(own.number);
-      if (next !== undefined) this.#options.handingOver?.(next);
-      own.handOver();
+      if (next === undefined) own.handOver();
+      else this.#handOverTo(next, own);
     }
+  }
+
+  #handOverTo(next: Member, own: MemberPartition): void {
+    this.#options.handingOver?.(next);
+    this.#handOvers.prepare(own.number, next, () => {
+      // The move may have been taken back meanwhile.
+      if (this.#leaving.givesAll || this.#nextOf(own.number)?.id === next.id) own.handOver();
+    });
+  }
+
+  #hasRead(partition: number): void {
+    const { guards, members } = this.view;
+    const home = members.get(guards[partition]?.member ?? '');
+    if (home !== undefined) this.#options.readsAhead?.done(partition, home);
   }
 
   #handedOver(partition: number, shutFor: number): void {

@@ -133,6 +133,12 @@ export interface ClusterSight {
   readonly orders: ReadonlyMap<number, RestoreOrder>;
 }
 
+/** Rows that were read before the claim. Only a cache: what it has counts when the store has proved that nothing is missing. */
+export interface PartitionAhead {
+  /** Reads what was written meanwhile. @returns whether it is still of use. @throws JournalError */
+  catchUp(): Promise<boolean>;
+}
+
 /** Rows of a whole partition, written beside those that count. */
 export interface NewRows {
   /** At most about a thousand rows and 1 MiB at a time. @throws JournalError */
@@ -189,8 +195,16 @@ export interface ClusterStore {
    * `guards` shows an owner that this member made. @throws JournalError
    */
   claim(claim: Claim): Promise<Claimed | NotClaimed>;
-  /** The rows of a partition that was claimed, until it is released, closed or fenced. */
-  open(claimed: Claimed): PartitionStore;
+  /**
+   * Reads the rows of a partition of which another one is still the home, for who is going to claim it soon.
+   * @returns undefined: it cannot be read ahead now. @throws JournalError
+   */
+  readAhead(partition: number): Promise<PartitionAhead | undefined>;
+  /**
+   * The rows of a partition that was claimed, until it is released, closed or fenced.
+   * @param ahead what {@link readAhead} read of it: it is used if the store proves that it is all there is
+   */
+  open(claimed: Claimed, ahead?: PartitionAhead): PartitionStore;
   /** Called when the store seems to be another one than before (a failover): every home looks at its guards at once. */
   onFailover: (() => void) | undefined;
   /** Ends all connections. What is under way is not known to be written. */

@@ -144,7 +144,14 @@ export function unpark(lane: Lane): boolean {
 export function beganBefore(lane: Lane, since: number): void {
   const { phase } = lane;
   if (phase.at !== 'READY' && phase.at !== 'DELAY') return;
-  lane.phase = { ...phase, since: Math.min(phase.since, since), fromBefore: true };
+  const earliest = Math.min(phase.since, since);
+  // Field by field: of a million lanes a copy by spreading costs a tenth of the start.
+  if (phase.at === 'DELAY') {
+    lane.phase = { at: 'DELAY', since: earliest, because: phase.because, fromBefore: true };
+    return;
+  }
+  const { order, waitsFor } = phase;
+  lane.phase = { at: 'READY', since: earliest, order, waitsFor, fromBefore: true };
 }
 
 /**

@@ -1,4 +1,5 @@
 /** The server to which other sidecars of the cluster link themselves. */
+
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Coordinator, Limits } from '../../coordinator.js';
 import type { Log } from '../call/handler.js';
@@ -9,6 +10,7 @@ import { parseListen, targetOf } from '../server/listen.js';
 import { TlsConnections } from '../server/tls-connections.js';
 import { type Certificates, TlsCredentials } from '../server/tls-credentials.js';
 import { LinkGate } from './gate.js';
+import type { HandOverStep } from './hand-over-step.js';
 import { HomeStream } from './home-stream.js';
 import { PEER_SERVICE, peerServer, peerService, SCHEDULER } from './transport.js';
 
@@ -29,8 +31,8 @@ interface PeerServerOptions {
   routes(): number;
   /** Another sidecar goes by newer routes. */
   behind?(): void;
-  /** Another sidecar was the home of this partition until now, and let no call in for so many ms. */
-  handedOver?(partition: number, shutFor: number): void;
+  /** Another sidecar was the home of this partition until now, and let no call in for so many ms; or a step before that. */
+  handedOver?(partition: number, shutFor: number, step: HandOverStep): void;
   readonly limits: Limits;
   readonly log: Log;
   /** Counts failures of our own. */
@@ -86,7 +88,7 @@ class RunningPeerServer implements PeerServer {
       home: (partition) => options.home(partition),
       routes: () => options.routes(),
       behind: () => options.behind?.(),
-      handedOver: (partition, shutFor) => options.handedOver?.(partition, shutFor),
+      handedOver: (...told) => options.handedOver?.(...told),
     });
     this.#server.addService(
       PEER_SERVICE,

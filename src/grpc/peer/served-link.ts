@@ -2,6 +2,7 @@
  * A link of a gateway, on the side of the home: gives its calls to the coordinators of their partitions, and brings back
  * what they say.
  */
+
 import type { Coordinator, Notice, Refusal, SessionStamp, Turn } from '../../coordinator.js';
 import { type Log, report } from '../call/handler.js';
 import type { Caller } from '../convert/deadline.js';
@@ -17,6 +18,7 @@ import { type CallHead, CallReader, readNumbers, readUndeliverable, type Undeliv
 import { ASK, TELL, writeBytes, writeNumbers } from './codec/entries.js';
 import { RefusalBytes } from './codec/refusals.js';
 import type { WireReader } from './codec/wire-reader.js';
+import { type HandOverStep, stepOf } from './hand-over-step.js';
 import { Lane } from './lane.js';
 import { BEAT, LARGE_BYTES, LARGE_LANE, MOST_OPEN, MOST_UNSENT, SMALL_LANE } from './limits.js';
 import { CANCELLED, failed, noHome, tooManyCalls, unlikeRoutes } from './refusals.js';
@@ -37,8 +39,8 @@ export interface ServedContext {
   routes(): number;
   /** Somebody goes by newer ones. */
   behind?(): void;
-  /** The gateway was the home of this partition until now, and let no call in for so many ms. */
-  handedOver?(partition: number, shutFor: number): void;
+  /** The gateway was the home of this partition until now, and let no call in for so many ms; or a step before that. */
+  handedOver?(partition: number, shutFor: number, step: HandOverStep): void;
 }
 
 interface ServedListener {
@@ -221,8 +223,10 @@ export class ServedLink implements CallSink, SessionSink {
       case ASK.watchEnds:
         return this.#admin.endWatch(readNumbers(from).first);
       case ASK.handedOver: {
-        const { first, second } = readNumbers(from);
-        return this.#attempt(() => this.context.handedOver?.(first, second));
+        const { first, second, third } = readNumbers(from);
+        const step = stepOf(third);
+        if (step !== undefined) this.#attempt(() => this.context.handedOver?.(first, second, step));
+        return;
       }
       default:
         from.skip();

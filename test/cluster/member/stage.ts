@@ -41,6 +41,10 @@ export class MembersStage {
   readonly handedOver: [number, string][] = [];
   /** Set: who is handed something over to is told, as over a link. */
   isLinked = false;
+  /** Nothing that is told before a hand-over reaches anybody. */
+  isDeaf = false;
+  /** What was told before hand-overs. */
+  readonly told: string[] = [];
   /** Set: each core has the queues of its partition only. */
   isRouted = false;
   readonly #members = new Map<string, ClusterMember>();
@@ -108,7 +112,7 @@ export class MembersStage {
       incarnation: () => {
         const id = `${name}-${ids.length}`;
         ids.push(id);
-        clock.soon(() => this.#members.set(id, member));
+        clock.soon(() => this.#members.set(more.id ?? id, member));
         const fixed = { grpc: `${name}:2`, version: '1', format: 1, weight: 1, isLeaving: false, routes: 1 };
         return { id, name, address: `${name}:1`, ...fixed, ...more };
       },
@@ -126,6 +130,12 @@ export class MembersStage {
         this.handedOver.push([partition, to.name]);
         if (this.isLinked) clock.after(1, () => this.#members.get(to.id)?.takesOver(partition, shutFor));
       },
+      ...(this.isLinked && {
+        readsAhead: {
+          tell: (partition, to) => this.#tell('read', partition, to.id, (it) => it.readAhead(partition)),
+          done: (partition, to) => this.#tell('has read', partition, to.id, (it) => it.hasReadAhead(partition)),
+        },
+      }),
       trouble: (error, partition) => {
         if (error instanceof TypeError) throw error;
         if (error !== undefined) this.troubles.push(`${name} ${partition}: ${error.message}`);
@@ -148,6 +158,12 @@ export class MembersStage {
     };
     this.last = { member, store, registry, ids, counts, routes, kill, freeze, stepWall };
     return this.last;
+  }
+
+  #tell(what: string, partition: number, id: string, tell: (to: ClusterMember) => void): void {
+    this.told.push(`${what} ${partition}`);
+    const to = this.#members.get(id);
+    if (to !== undefined && !this.isDeaf) this.clock.after(1, () => tell(to));
   }
 
   /** Of a stage that has none in its store. */

@@ -1,4 +1,5 @@
 /** A sidecar of a cluster: opens store and registry, joins, links itself to the others, routes every call. */
+
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { finalize } from '../../../cluster/member/finalizing.js';
@@ -23,6 +24,7 @@ import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import type { Config } from '../../../config/config.js';
 import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Result } from '../../../coordinator.js';
 import { SharedUse } from '../../../core/core.js';
+import type { HandOverStep } from '../../../grpc/peer/hand-over-step.js';
 import { systemClock } from '../../../local/clock.js';
 import { HomeCoordinator } from '../../../local/home.js';
 import type { Logger } from '../../../observability/logger.js';
@@ -304,6 +306,8 @@ class ClusterEngine implements Engine {
   #member(): ClusterMember {
     const { config, cluster, routes, registry, store, peers, version } = this.parts;
     const { record } = routes.now;
+    const tell = (address: string, id: string, partition: number, step: HandOverStep) =>
+      peers.links.handedOver(address, id, partition, 0, step);
     const member: ClusterMember = new ClusterMember({
       clock: systemClock,
       store,
@@ -336,6 +340,10 @@ class ClusterEngine implements Engine {
         peers.links.prepare(address, id);
       },
       handedOver: (partition, { id, address }, shutFor) => peers.links.handedOver(address, id, partition, shutFor),
+      readsAhead: {
+        tell: (partition, { id, address }) => tell(address, id, partition, 'read'),
+        done: (partition, { id, address }) => tell(address, id, partition, 'has_read'),
+      },
       connect: (home) => this.#link(home, member.view.members.get(home.member)?.name),
       trouble: (error, partition) => this.#troubled(error, partition),
       watcher: {

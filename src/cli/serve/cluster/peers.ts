@@ -1,10 +1,12 @@
 /** The links between this sidecar and the others: its own server, and the connections to theirs. */
+
 import { randomUUID } from 'node:crypto';
 import type { FollowedRoutes } from '../../../cluster/partitions/followed-routes.js';
 import { formatAddress } from '../../../config/address.js';
 import type { ClusterSettings, PeerTlsSettings } from '../../../config/cluster-settings.js';
 import type { Coordinator, Limits } from '../../../coordinator.js';
 import { peerLinks } from '../../../grpc/peer/connect.js';
+import type { HandOverStep } from '../../../grpc/peer/hand-over-step.js';
 import type { PeerLinks } from '../../../grpc/peer/links.js';
 import { startPeerServer } from '../../../grpc/peer/peer-server.js';
 import type { Logger } from '../../../observability/logger.js';
@@ -26,7 +28,7 @@ interface Around {
   readonly standing: {
     readonly incarnation: string;
     home(partition: number): Coordinator | undefined;
-    takesOver(partition: number, shutFor: number): void;
+    handedOver(partition: number, shutFor: number, step: HandOverStep): void;
     behind(): void;
   };
 }
@@ -108,7 +110,7 @@ async function listen(around: Around, own: string, certificates: Certificates['f
       home: (partition) => standing.home(partition),
       routes: () => routes.version,
       behind: () => standing.behind(),
-      handedOver: (partition, shutFor) => standing.takesOver(partition, shutFor),
+      handedOver: (...told) => standing.handedOver(...told),
       limits,
       log,
     });

@@ -1,5 +1,6 @@
 import type { ClusterMember } from '../../../cluster/member/member.js';
 import type { Coordinator } from '../../../coordinator.js';
+import type { HandOverStep } from '../../../grpc/peer/hand-over-step.js';
 
 /** What this sidecar is to the others, as far as it has been made. */
 export class Standing {
@@ -11,8 +12,10 @@ export class Standing {
     return this.member?.member.id ?? '';
   }
 
-  takesOver(partition: number, shutFor: number): void {
-    this.member?.takesOver(partition, shutFor);
+  handedOver(partition: number, shutFor: number, step: HandOverStep): void {
+    if (step === 'read') this.member?.readAhead(partition);
+    else if (step === 'has_read') this.member?.hasReadAhead(partition);
+    else this.member?.takesOver(partition, shutFor);
   }
 
   behind(): void {

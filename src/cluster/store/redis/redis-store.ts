@@ -13,6 +13,7 @@ import type {
   Guard,
   ImportMark,
   NotClaimed,
+  PartitionAhead,
   PartitionStore,
   RestoreOrder,
 } from '../cluster-store.js';
@@ -20,6 +21,7 @@ import { storeError } from '../partition/failures.js';
 import { EPOCHS_BEGIN } from '../partition/guard.js';
 import { GuardedPartition } from '../partition/guarded-partition.js';
 import { Ring, RingBudget } from '../partition/ring.js';
+import { RowsAhead } from '../partition/rows-ahead.js';
 import { guardOf, plainGuard } from './guard-answer.js';
 import { importMark } from './import-mark.js';
 import { tagOf } from './keys.js';
@@ -257,9 +259,14 @@ class RedisStore implements ClusterStore {
     };
   }
 
-  open(claimed: Claimed): PartitionStore {
+  readAhead(partition: number): Promise<PartitionAhead | undefined> {
+    return RowsAhead.read(this.#engine, partition, `partition ${partition} in ${this.name}`);
+  }
+
+  open(claimed: Claimed, ahead?: PartitionAhead): PartitionStore {
     const { clock, ring } = this.settings;
-    return new GuardedPartition(this.name, this.#engine, clock, new Ring(ring, this.#budget), claimed);
+    const rows = ahead instanceof RowsAhead ? ahead : undefined;
+    return new GuardedPartition(this.name, this.#engine, clock, new Ring(ring, this.#budget), claimed, rows);
   }
 
   async close(): Promise<void> {

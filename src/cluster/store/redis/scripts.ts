@@ -10,6 +10,9 @@
  */
 import { Script } from '../../redis/script.js';
 
+/** Bytes that are kept for who reads ahead. */
+const MOST_FOLLOWED = 8 * 1_048_576;
+
 /** Fields of the guard, in the order in which they are answered. */
 export const FIELDS = [
   'owner',
@@ -55,12 +58,30 @@ end
 `;
 
 /**
+ * Keeps a batch for who reads ahead (`followed`), in the step that writes it: if it is of the epoch that is followed, and as long as
+ * somebody may want it. A time in s, and bytes.
+ */
+const KEEP = `
+local function keep(epoch, before, after, batch)
+  local key = tag .. 'followed'
+  local followed = redis.call('HMGET', key, 'epoch', 'until', 'bytes')
+  if not followed[1] then return end
+  local bytes = tonumber(followed[3]) + #batch
+  if followed[1] ~= epoch or tonumber(redis.call('TIME')[1]) > tonumber(followed[2]) or bytes > ${MOST_FOLLOWED} then
+    redis.call('UNLINK', key)
+  else
+    redis.call('HSET', key, after, before .. ' ' .. batch, 'bytes', string.format('%.0f', bytes))
+  end
+end
+`;
+
+/**
  * ARGV: owner, number before, number after, at, batch.
  *
  * What is there already is touched: WAIT waits for what its own connection wrote, so there has to be something.
  */
 export const WRITE = new Script(`#!lua
-${COMMON}${APPLY}
+${COMMON}${APPLY}${KEEP}
 local g = guard()
 if g[1] ~= ARGV[1] or g[10] then return g end
 if g[4] == ARGV[3] then
@@ -71,7 +92,20 @@ if g[4] ~= ARGV[2] then return g end
 local more = apply(g[9], cmsgpack.unpack(ARGV[5]))
 redis.call('HSET', own, 'seq', ARGV[3], 'at', ARGV[4])
 if more ~= 0 then redis.call('HINCRBY', own, 'rows', more) end
+keep(g[2], ARGV[2], ARGV[3], ARGV[5])
 return 1
+`);
+
+/** Batches are kept from now on for who reads ahead. ARGV: id, for how long in s. @returns 0: there is nobody to follow */
+export const FOLLOW = new Script(`#!lua
+${COMMON}
+local g = guard()
+if not g[1] or g[1] == '' or g[10] then return 0 end
+local key = tag .. 'followed'
+redis.call('UNLINK', key)
+redis.call('HSET', key, 'id', ARGV[1], 'epoch', g[2], 'bytes', '0',
+  'until', string.format('%.0f', tonumber(redis.call('TIME')[1]) + tonumber(ARGV[2])))
+return g
 `);
 
 /** ARGV: owner, number before, number after, index of the piece, piece. */
