@@ -254,6 +254,18 @@ describe('a partition that a person moves', () => {
     assert.deepEqual(stage.store.recordNow, other);
   });
 
+  for (const after of ['nothing', 'another cluster'])
+    it(`S332: of a store that is emptied meanwhile, and has ${after} then, says that, and not that somebody took it back`, async () => {
+      const { stage, a, moving } = await scene('b');
+      a.store.wire.cut = 'requests';
+      const call = moving.move({ partition: 3, member: 'b' });
+      await stage.pass(200);
+      stage.store.empty();
+      if (after !== 'nothing')
+        stage.store.record({ ...RECORD, id: 'another one', pins: { 3: { name: 'x', at: 2 } }, revision: 2 });
+      assert.match(whyNot(await outcome(stage, call)), /the record of this cluster is not in its store.*restore all/);
+    });
+
   it('S333: takes no more than its looks when the next home cannot be told, and then nobody says how long it paused', async () => {
     const { stage, moving } = await scene('b');
     stage.isLinked = false;

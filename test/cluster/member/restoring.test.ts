@@ -263,6 +263,71 @@ describe('after the store was emptied', () => {
     assert.deepEqual((await scene.taken(a, 2)).ids, ['one']);
   });
 
+  const steps = ['restoreRecord', 'order', 'ordered'] as const;
+  for (const step of steps)
+    for (const lost of ['request', 'answer'] as const)
+      it(`S339: the sidecar that was asked is killed at ${step}, ${lost} lost: another one ends it, and nothing is lost`, async () => {
+        const scene = new Scene();
+        const { stage } = scene;
+        const a = await scene.member('a');
+        await stage.until(() => stage.hasAll(a.member));
+        for (const partition of [0, 1, 2, 3]) await scene.submitted(a, partition, 'one', 'two');
+        scene.flush();
+        const [store, registry] = [stage.store.open('killed'), stage.registry.open('killed')];
+        let isKilled = false;
+        store.wire.fault = ({ does }) => {
+          if (does !== step) return {};
+          isKilled = true;
+          store.wire.crash();
+          return lost === 'request' ? { lost } : {};
+        };
+        const { clock } = stage;
+        const asked = { clock, store, registry, record: () => RECORD, ttl: TTL, isEnded: () => isKilled };
+        void new Restoring(asked).restore(ALL);
+        await stage.until(() => isKilled, 30_000);
+        await stage.pass(1_000);
+        // What was not ordered yet is claimed by nobody, by one that joins neither; without a record none does.
+        const joins = stage.store.recordNow === undefined ? a : await scene.member('b');
+        await stage.pass(5_000);
+        const result = await scene.restore();
+        const isThere = !result.ok && refused(result).startsWith('nothing_to_restore');
+        assert.ok(isThere || told(result).every((line) => / (written_back|not_lost)/.test(line)), JSON.stringify(result));
+        const homeOf = (one: number) => [a, joins].find(({ member }) => member.isHere(one));
+        await stage.until(() => [0, 1, 2, 3].every((one) => homeOf(one) !== undefined), 60_000);
+        await stage.pass(1_000);
+        assert.equal(stage.store.orders.size, 0, 'nothing is left of it');
+        for (const one of [0, 1, 2, 3])
+          assert.deepEqual((await scene.taken(homeOf(one) ?? a, one)).ids, ['one', 'two'], `partition ${one}`);
+      });
+
+  for (const step of ['stage', 'switch'] as const)
+    for (const lost of ['request', 'answer'] as const)
+      it(`S339: the member that keeps it is killed at ${step}, ${lost} lost: it is whole, or told as lost`, async () => {
+        const scene = new Scene();
+        const { stage } = scene;
+        const a = await scene.member('a');
+        await stage.until(() => stage.hasAll(a.member));
+        for (const partition of [0, 1, 2, 3]) await scene.submitted(a, partition, 'one', 'two');
+        scene.flush();
+        let isKilled = false;
+        a.store.wire.fault = ({ does, partition }) => {
+          if (does !== step || partition !== 2 || isKilled) return {};
+          isKilled = true;
+          a.kill();
+          return lost === 'request' ? { lost } : {};
+        };
+        const result = await scene.restore({ partitions: [2] });
+        assert.ok(isKilled);
+        const b = await scene.member('b');
+        await stage.pass(3 * TTL);
+        const isWhole = step === 'switch' && lost === 'answer';
+        assert.deepEqual(told(result), [isWhole ? '2 written_back a' : '2 under_way a']);
+        assert.equal(stage.store.guard(2).epoch > 0, isWhole);
+        assert.equal(b.member.isHere(2), isWhole);
+        if (isWhole) assert.deepEqual((await scene.taken(b, 2)).ids, ['one', 'two']);
+        else assert.deepEqual(told(await scene.restore({ partitions: [2] })), ['2 no_core']);
+      });
+
   it('S339: a partition that there is not is refused', async () => {
     const result = await new Scene().restore({ partitions: [0, 4] });
     assert.ok(!result.ok && result.refusal.kind === 'bad_request');

@@ -80,6 +80,10 @@ export class FakeStore implements ClusterStore {
     return this.wire.request('restoreRecord', undefined, () => this.engine.restoreRecord(record, seen, waiting));
   }
 
+  withdrawRecord(record: ClusterRecord): Promise<boolean> {
+    return this.wire.request('withdrawRecord', undefined, () => this.engine.withdrawRecord(record));
+  }
+
   order(orders: ReadonlyMap<number, RestoreOrder>): Promise<void> {
     return this.wire.request('order', undefined, () => {
       for (const [partition, order] of orders) this.engine.orders.set(partition, order);

@@ -27,12 +27,12 @@ import { HomeCoordinator } from '../../../local/home.js';
 import type { Logger } from '../../../observability/logger.js';
 import type { Engine } from '../engine.js';
 import { failStore } from './fail-store.js';
+import { agreeAfterLook } from './first-look.js';
 import { Forwarded } from './forwarded.js';
 import { PartitionLog } from './partition-log.js';
 import { partitionsByState } from './partitions-by-state.js';
 import { reachedAt } from './peer-address.js';
 import { type Peers, startPeers } from './peers.js';
-import { agree } from './record.js';
 import { TroubleLog } from './trouble-log.js';
 
 /** A link to a member that a partition is handed over to, though it is the home of nothing yet, ms. */
@@ -58,8 +58,13 @@ export async function openCluster(config: Config, cluster: ClusterSettings, opti
       failStore('registry'),
     );
     opened.push(registry);
-    const living = await registry.members().catch(failStore('registry'));
-    const record = await agree(store, living, cluster, config.coordinator).catch(failStore('store'));
+    const record = await agreeAfterLook({
+      store,
+      registry: { members: () => registry.members().catch(failStore('registry')) },
+      cluster,
+      settings: config.coordinator,
+      clock: systemClock,
+    }).catch(failStore('store'));
     const standing = new Standing();
     const peers = await startPeers({ cluster, record, standing, limits: config.coordinator.limits, ...options });
     opened.push(peers);
