@@ -1,14 +1,14 @@
 /** An import that ends at any of its steps, and one that stood still while others came: on a store in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Import } from '../../src/cli/store-import/import.js';
 import { CommandFailure } from '../../src/cli/failure.js';
+import { Import } from '../../src/cli/store-import/import.js';
 import type { ClusterRecord } from '../../src/cluster/store/cluster-store.js';
 import type { Row } from '../../src/core/contract/rows.js';
+import { itemRow, puts } from '../local/journal/rows.js';
 import { FakeEngine } from '../support/cluster/fake-engine.js';
 import type { FakeStore } from '../support/cluster/fake-store.js';
 import { FakeClock } from '../support/fake-clock.js';
-import { itemRow, puts } from '../local/journal/rows.js';
 import { claim, rowsOf } from './store-place.js';
 
 const RECORD: ClusterRecord = { id: 'c', partitions: 3, secret: 's', version: 1, routes: {} };
@@ -72,7 +72,9 @@ class Scene {
     const all: Row[] = [];
     const reading = (async () => {
       for (const guard of await store.guards(RECORD.partitions))
-        all.push(...(await rowsOf(store.open(await claim(store, { partition: guard.partition, expected: guard.owner })))));
+        all.push(
+          ...(await rowsOf(store.open(await claim(store, { partition: guard.partition, expected: guard.owner })))),
+        );
     })();
     assert.equal(await this.settled(reading), 'done');
     return all;

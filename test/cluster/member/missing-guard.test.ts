@@ -1,7 +1,7 @@
 /** Somebody deletes the guard of one partition, and nothing else: neither the record, nor its rows. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { TTL, MembersStage, workerAt } from './stage.js';
+import { MembersStage, TTL, workerAt } from './stage.js';
 
 const RECORD = { id: 'c', partitions: 2, secret: 's', version: 1, routes: {} };
 
@@ -45,7 +45,8 @@ describe('a guard that alone is gone', () => {
     const { stage, a } = await scene();
     const held = workerAt(a.member, 1).acquire();
     await stage.pass(50);
-    const token = held.value.deliveries[0]?.turn.token ?? 0;
+    const [delivery] = held.value.deliveries;
+    assert.ok(delivery !== undefined);
     a.kill();
     stage.store.dropGuard(1);
     await stage.pass(TTL);
@@ -53,7 +54,7 @@ describe('a guard that alone is gone', () => {
     const reading = b.store.record(RECORD);
     await stage.until(() => b.member.isHere(1));
     await reading;
-    const ack = workerAt(b.member, 1).ack({ queue: 'q', key: 'k', token } as never);
+    const ack = workerAt(b.member, 1).ack(delivery.turn);
     await stage.pass(50);
     assert.ok(ack.value, 'a turn that was held is held still');
     assert.deepEqual(await taken(stage, b.member), ['two']);

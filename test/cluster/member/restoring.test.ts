@@ -291,7 +291,10 @@ describe('after the store was emptied', () => {
         await stage.pass(5_000);
         const result = await scene.restore();
         const isThere = !result.ok && refused(result).startsWith('nothing_to_restore');
-        assert.ok(isThere || told(result).every((line) => / (written_back|not_lost)/.test(line)), JSON.stringify(result));
+        assert.ok(
+          isThere || told(result).every((line) => / (written_back|not_lost)/.test(line)),
+          JSON.stringify(result),
+        );
         const homeOf = (one: number) => [a, joins].find(({ member }) => member.isHere(one));
         await stage.until(() => [0, 1, 2, 3].every((one) => homeOf(one) !== undefined), 60_000);
         await stage.pass(1_000);
