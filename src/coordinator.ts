@@ -15,6 +15,16 @@ import type {
   RestoreView,
 } from './core/contract/cluster.js';
 import type {
+  AwaitLeaderRequest,
+  CandidateView,
+  GroupView,
+  ReportAnswer,
+  ReportRequest,
+  StandRequest,
+  WithdrawRequest,
+  YieldView,
+} from './core/contract/leader.js';
+import type {
   AckAnswer,
   AckRequest,
   AcquireAnswer,
@@ -61,6 +71,7 @@ import type {
 } from './core/contract/views.js';
 
 export type * from './core/contract/cluster.js';
+export * from './core/contract/leader.js';
 export type * from './core/contract/limits.js';
 export type * from './core/contract/model.js';
 export type * from './core/contract/policy.js';
@@ -107,6 +118,8 @@ export interface Coordinator extends Calls {
    */
   undeliverable(turns: readonly TurnRef[], unwanted?: boolean): void;
   readonly admin: Administration;
+  /** Unset: there are no leaders here yet, which is so in a cluster. */
+  readonly leaders?: Leaders | undefined;
   /** Every number behind the metrics, as it stands now. */
   stats(): CoordinatorStats;
   /**
@@ -164,6 +177,20 @@ export interface Administration {
   discard(choice: ItemChoice, waiting: boolean): Promise<Result<number>>;
   /** An unset queue or key: all of them. */
   watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch>;
+}
+
+/**
+ * The calls about leaders. Those that wait say how things are, not what happened: who asks again, here or at the next home,
+ * misses nothing.
+ */
+export interface Leaders {
+  /** Waits until the candidate stands otherwise than it knows. A candidate without such a call is absent. */
+  stand(request: StandRequest, reply: Reply<CandidateView>): Waiting;
+  report(request: ReportRequest, reply: Reply<ReportAnswer>): void;
+  withdraw(request: WithdrawRequest, reply: Reply<void>): void;
+  /** Waits until somebody else leads than who asks knows. */
+  awaitLeader(request: AwaitLeaderRequest, reply: Reply<GroupView>): Waiting;
+  yieldLeader(group: string, reply: Reply<YieldView>): void;
 }
 
 /** What people ask about the cluster that this coordinator is of, and do to it. */

@@ -10,6 +10,8 @@ import { EXIT, EXIT_CODES_HELP } from './cli/exit-codes.js';
 import { registerExplain } from './cli/explain.js';
 import { CommandFailure } from './cli/failure.js';
 import { registerKeys } from './cli/keys.js';
+import { registerLead } from './cli/lead.js';
+import { registerLeader } from './cli/leader.js';
 import { registerLimits } from './cli/limits.js';
 import { registerEvict, registerPause, registerResume, registerRetry } from './cli/operate.js';
 import { registerQueues } from './cli/queues.js';
@@ -26,6 +28,8 @@ import { harmlessLines } from './observability/harmless.js';
 const COMMANDS: readonly ((program: Command) => void)[] = [
   registerServe,
   registerRun,
+  registerLead,
+  registerLeader,
   registerSubmit,
   registerQueues,
   registerCluster,

@@ -33,6 +33,7 @@ export type { Walk } from './calls/admin/admin-calls.js';
 export type { Batch } from './durability/collect.js';
 export type { Stranded } from './durability/restore.js';
 export type { Effect } from './state/effects.js';
+export type { WaitingLeaderCall } from './state/leader-group.js';
 export type { Stream, WaitingCall } from './state/records.js';
 export { SharedUse } from './state/shared-use.js';
 export type { Start } from './state/state.js';
@@ -77,9 +78,9 @@ export class Core extends AdminCalls {
     return this.state.wheel.wakeAt;
   }
 
-  /** How many turns live, over all queues. */
+  /** How many turns live, over all queues; terms of leaders too, where nothing of them is kept. */
   get liveTurns(): number {
-    return liveTurns(this.state);
+    return liveTurns(this.state) + (this.#changes === undefined ? this.state.leaders.terms : 0);
   }
 
   get memoryItems(): number {

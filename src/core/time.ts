@@ -7,6 +7,8 @@ import { endWait, giveUp } from './lane/arrivals.js';
 import { endPhase } from './lane/current-lanes.js';
 import { expire, watchDue } from './lane/expiry.js';
 import { closedGate } from './lane/gates.js';
+import { forgetGroups } from './leaders/groups.js';
+import { goOn } from './leaders/terms.js';
 import { markDirty } from './state/marks.js';
 import { keepHouse } from './state/queues.js';
 import type { Caller } from './state/records.js';
@@ -44,8 +46,11 @@ export function fire(state: CoreState, timer: CoreTimer, now: number): void {
     case 'news':
       // The end of the step, which follows, is what it wakes.
       return;
+    case 'leader_group':
+      return goOn(state, timer, now);
     case 'housekeeping':
       keepHouse(state, now);
+      forgetGroups(state, now);
       return state.wheel.schedule(timer, after(now, HOUSEKEEPING));
     default:
       timer satisfies never;

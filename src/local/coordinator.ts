@@ -20,6 +20,7 @@ import type { EmitState, StoreEnd, StoreState } from './durable/state.js';
 import { LAST_WRITE } from './durable/store.js';
 import type { Gate } from './gate.js';
 import type { Journal } from './journal/journal.js';
+import { LocalLeaders } from './leaders.js';
 import { Loop } from './loop.js';
 import { LocalSession } from './session.js';
 
@@ -65,6 +66,7 @@ export interface PartitionStart {
  */
 export class LocalCoordinator extends LocalCalls implements Coordinator {
   readonly admin: LocalAdministration;
+  readonly leaders: LocalLeaders;
   readonly #clock: Clock;
   readonly #journal: Journal | undefined;
   readonly #emit: EmitState;
@@ -84,6 +86,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     this.#journal = journal;
     this.#emit = options.onStore ?? (() => undefined);
     this.admin = new LocalAdministration(this.loop, clock, settings.limits.watchers);
+    this.leaders = new LocalLeaders(this.loop);
     if (journal === undefined) this.loop.start(this.loop.core, clock.now());
     else this.#storeChanged({ at: 'recovering', rows: 0, of: journal.before.rows });
   }

@@ -236,6 +236,21 @@ export class Loop {
       case 'hello':
         effect.to.answer(effect.answer);
         return;
+      case 'candidate':
+        effect.to.answer(effect.answer);
+        return;
+      case 'reported':
+        effect.to.answer(effect.answer);
+        return;
+      case 'leader':
+        effect.to.answer(effect.answer);
+        return;
+      case 'yielded':
+        effect.to.answer(effect.answer);
+        return;
+      case 'withdrawn':
+        effect.to.answer();
+        return;
       case 'notice':
         effect.to.notice(effect.notice);
         return;

@@ -7,8 +7,9 @@ import { claim, opened, type Place, rowsOf, withoutOrderOfNames } from './store-
 
 /** Those that a sidecar alone does not keep, too. */
 const EVERY_KIND: readonly Row[] = [
-  ...ALL_KINDS,
+  ...ALL_KINDS.filter(({ table }) => table !== 'leaders'),
   { table: 'limits', queue: 'orders', rate: { perSecond: 0.5, burst: 2 }, maxInFlight: 'none' },
+  ...ALL_KINDS.filter(({ table }) => table === 'leaders'),
 ];
 
 export function rowCases(place: Place): void {

@@ -236,6 +236,16 @@ export function carry(effect: Told): boolean {
       return effect.to.answer(effect.answer);
     case 'hello':
       return effect.to.answer(effect.answer);
+    case 'candidate':
+      return effect.to.answer(effect.answer);
+    case 'reported':
+      return effect.to.answer(effect.answer);
+    case 'leader':
+      return effect.to.answer(effect.answer);
+    case 'yielded':
+      return effect.to.answer(effect.answer);
+    case 'withdrawn':
+      return effect.to.answer();
     case 'refuse':
       effect.to.refuse(effect.refusal);
       return true;
@@ -263,6 +273,16 @@ function describe(effect: Told): string {
       return effect.answer.state;
     case 'hello':
       return `hello ${effect.answer.sessionId}`;
+    case 'candidate':
+      return effect.answer.at;
+    case 'reported':
+      return effect.answer.counted ? 'counted' : 'not counted';
+    case 'leader':
+      return `leader ${effect.answer.leader?.candidateId ?? 'nobody'}`;
+    case 'yielded':
+      return `asked ${effect.answer.asked?.candidateId ?? 'nobody'}`;
+    case 'withdrawn':
+      return 'withdrawn';
     case 'refuse':
       return describeRefusal(effect.refusal);
   }

@@ -31,7 +31,13 @@ export const CORE: House = {
     },
     { rooms: ['state'], rules: ['What the core knows: records, counts, indexes, marks. It decides nothing.'] },
     { rooms: ['items'], rules: ['What becomes of a message: finished, failed, put back, dead, remembered.'] },
-    { rooms: ['lane'], rules: ["One key's machine: turns, leases, tickets, arrivals, gates, take-over."] },
+    {
+      rooms: ['lane', 'leaders'],
+      rules: [
+        "One key's machine: turns, leases, tickets, arrivals, gates, take-over.",
+        "One group's machine: who stands, who leads, in which phase of its career, and what it leaves.",
+      ],
+    },
     { rooms: ['admission'], rules: ['How a batch gets in: capacity, acceptance, waiting for room, dependencies.'] },
     {
       rooms: ['durability', 'dispatch'],
@@ -53,7 +59,7 @@ export const GRPC: House = {
     { rooms: ['call'], rules: ['What is around every call: transport, deadlines, status, streams, handlers.'] },
     { rooms: ['session/codec'], rules: ['Messages of a session, read and written without what costs time.'] },
     { rooms: ['session'], rules: ['One stream of a worker: its commands, its answers, how much of it is under way.'] },
-    { rooms: ['services'], rules: ['One service a file: coordinator, admin, health, reflection.'] },
+    { rooms: ['services'], rules: ['One service a file: coordinator, admin, leader, health, reflection.'] },
     { rooms: ['server'], rules: ['Where it listens, with which certificates, for how many connections.'] },
     { rooms: ['peer/codec'], rules: ['What travels between sidecars, to bytes and back, with nothing of it lost.'] },
     { rooms: ['peer'], rules: ['Links between sidecars: a coordinator of another process, used as if it were here.'] },
@@ -143,9 +149,10 @@ export const CLIENT: House = {
     },
     { rooms: ['produce/spool'], rules: ['Items safe on disk until a sidecar takes them.'] },
     {
-      rooms: ['consume', 'produce'],
+      rooms: ['consume', 'lead', 'produce'],
       rules: [
         'Handlers under a turn: withTurn, and consumers of queues.',
+        'Careers of leaders: candidacies on one stream, and the worker that is inaugurated, executes and hands over.',
         'Items on their way in: submit, producers, and the result of an item.',
       ],
     },

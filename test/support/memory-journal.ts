@@ -216,6 +216,8 @@ function nameOf(id: RowId | Row): string {
     case 'pauses':
     case 'limits':
       return JSON.stringify([id.table, id.queue]);
+    case 'leaders':
+      return JSON.stringify([id.table, id.group]);
     case 'sessions':
       return JSON.stringify([id.table, id.id]);
     case 'floor':

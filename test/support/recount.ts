@@ -63,7 +63,6 @@ class Recount {
       roomWaiters += queue.roomWaiters.size;
       for (const { bytes } of queue.roomWaiters) roomBytes += bytes;
     }
-    equal(state.payloadBytes, this.#bytes, 'payload bytes');
     equal(state.roomBytes, roomBytes, 'bytes of those who wait for room');
     equal(state.busyLanes, this.#busy, 'busy lanes');
     equal(state.idle.size, this.#idle, 'idle marks');
@@ -73,8 +72,33 @@ class Recount {
     equal(state.waiting.await_item, this.#awaits, 'Await calls that wait');
     equal(state.dependencies.size, this.#dependencies, 'dependencies');
     for (const [on, count] of this.#onDisk) equal(on.onDisk, count, `${on.itemId}: those that wait for it on disk`);
+    this.#leaders();
+    equal(state.payloadBytes, this.#bytes, 'payload bytes');
     this.#checkSessions();
     this.#checkTickets();
+  }
+
+  /** Whatever is kept of groups, twice. */
+  #leaders(): void {
+    const { leaders } = this.state;
+    let [candidates, watchers, terms] = [0, 0, 0];
+    for (const [name, group] of leaders.groups) {
+      equal(group.name, name, 'a group stands under its name');
+      candidates += group.candidates.size;
+      watchers += group.watchers.size;
+      this.#bytes += group.state.length;
+      for (const [id, candidate] of group.candidates) {
+        equal(candidate.id, id, 'a candidate stands under its id');
+        assert.ok(candidate !== group.term?.candidate, `${id} leads and stands`);
+      }
+      if (group.term !== undefined) terms += 1;
+      if (group.term !== undefined)
+        assert.ok(isLinked(group) && group.due <= group.term.leaseEnd, `${name} has a timer`);
+      assert.ok(group.predecessor.term < (group.term?.token ?? Number.POSITIVE_INFINITY), `${name}: terms grow`);
+    }
+    equal(leaders.candidates, candidates, 'candidates');
+    equal(leaders.watchers, watchers, 'who watches leaders');
+    equal(leaders.terms, terms, 'terms of leaders');
   }
 
   #queue(queue: Queue): void {

@@ -1,19 +1,47 @@
 import { type Consumer, ConsumerStoppedError, consume } from './consume/consumer.js';
 import type { ConsumeOptions, WorkHandler } from './consume/options.js';
+import { LeadLink } from './lead/lead-link.js';
+import { Leadership } from './lead/leadership.js';
+import { type LeaderCareer, type LeadOptions, leadSettings } from './lead/options.js';
 import type { ProducerOptions } from './produce/options.js';
 import { Producer } from './produce/producer.js';
 import type { Base } from './words/base.js';
 import { clientClosed } from './words/errors.js';
+import type { OpenLeadStream } from './words/leader-words.js';
 
-/** The consumers and producers of an application: known, so that closing the client ends all of them. */
+/** What a leader has for its hand-over when the client is closed, ms, unless somebody says. */
+const LEADERS_MS = 20_000;
+
+/** The consumers, producers and leaders of an application: known, so that closing the client ends all of them. */
 export class Application {
   readonly #base: Base;
   readonly #consumers = new Set<Consumer>();
   readonly #producers = new Set<Producer>();
+  readonly #leaderships = new Set<Leadership>();
+  #leadLink: LeadLink | undefined;
   #isClosed = false;
 
-  constructor(base: Base) {
+  constructor(
+    base: Base,
+    /** Who stands without an id. */
+    private readonly ownName = 'worker',
+    /** Unset: nobody can lead. */
+    private readonly openLeadStream?: OpenLeadStream,
+  ) {
     this.#base = base;
+  }
+
+  lead(group: string, career: LeaderCareer, options: LeadOptions = {}): Leadership {
+    this.#refuseWhenClosed();
+    if (this.openLeadStream === undefined) throw new TypeError('this client has no stream for leaders');
+    const { random, newId, log, transport } = this.#base;
+    const settings = leadSettings(group, career, options, () => `${this.ownName}/${newId()}`);
+    this.#leadLink ??= new LeadLink(transport.clock, random, this.openLeadStream);
+    const leadership = new Leadership(group, career, settings, this.#leadLink, random, log);
+    this.#leaderships.add(leadership);
+    const forget = (): void => void this.#leaderships.delete(leadership);
+    leadership.ended.then(forget, forget);
+    return leadership;
   }
 
   consume(queues: string | readonly string[], handler: WorkHandler, options?: ConsumeOptions): Consumer {
@@ -45,8 +73,9 @@ export class Application {
     // Consumers report handlers that were cut off: the client is closed all the same.
     const consumers = [...this.#consumers].map((consumer) => consumer.stop({ timeout }).catch(unlessCutOff));
     const producers = [...this.#producers].map((producer) => producer.close({ timeout }));
+    const leaderships = [...this.#leaderships].map((leadership) => leadership.stop({ timeout: timeout ?? LEADERS_MS }));
     // All of them, though one fails: the others still have what they need.
-    const ended = await Promise.allSettled([...consumers, ...producers]);
+    const ended = await Promise.allSettled([...consumers, ...producers, ...leaderships]);
     const failed = ended.find((one) => one.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   }

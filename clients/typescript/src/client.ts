@@ -8,6 +8,8 @@ import { tlsSettings } from './connection/tls-options.js';
 import type { Consumer } from './consume/consumer.js';
 import type { ConsumeOptions, WorkHandler } from './consume/options.js';
 import { type TurnHandler, type TurnOutcome, type WithTurnOptions, withTurn } from './consume/with-turn.js';
+import type { Leadership } from './lead/leadership.js';
+import type { LeaderCareer, LeadOptions } from './lead/options.js';
 import { MeteredTransport } from './metered-transport.js';
 import { checkOptions, type KeyturnOptions } from './options.js';
 import type { ProducerOptions } from './produce/options.js';
@@ -15,6 +17,7 @@ import type { Producer } from './produce/producer.js';
 import { type ResultOptions, result } from './produce/results.js';
 import { type SubmitOptions, submit, submitMany } from './produce/submit.js';
 import { grpcStreams } from './session/grpc-stream.js';
+import { grpcLeadStreams } from './session/lead-stream.js';
 import { DEFAULT_OPEN_LIMITS } from './session/open-commands.js';
 import { DEFAULT_BACK_OFF, type Surroundings } from './session/settings.js';
 import { SessionTransport } from './session/transport.js';
@@ -26,6 +29,7 @@ import type { Base } from './words/base.js';
 import type { CallSettings, Calls, HeldTurn, Transport } from './words/calls.js';
 import type { KeyturnError } from './words/errors.js';
 import { idMaker } from './words/ids.js';
+import type { OpenLeadStream } from './words/leader-words.js';
 import { loggerOf } from './words/logger.js';
 import { guardedMetrics } from './words/metrics.js';
 import { checkEndOptions } from './words/option-checks.js';
@@ -81,7 +85,8 @@ export function connect(address: string, options: KeyturnOptions = {}): Keyturn 
   const plain = options.transport === 'unary' ? unary(to, options) : session(to, options, { ...chance, watch });
   const transport = metrics === undefined ? plain : new MeteredTransport(plain, metrics);
   const admin = new AdminCalls(address, to.channel, security);
-  return new Keyturn(address, transport, admin, () => to.channel.close(), chance);
+  const leads = grpcLeadStreams(address, to.channel, security);
+  return new Keyturn(address, transport, admin, () => to.channel.close(), chance, leads);
 }
 
 interface Destination {
@@ -138,10 +143,11 @@ export class Keyturn implements Calls {
     readonly admin: AdminCalls,
     disconnect: () => void,
     chance: Chance,
+    openLeadStream?: OpenLeadStream,
   ) {
     this.#disconnect = disconnect;
     this.#base = { transport, ...chance };
-    this.#application = new Application(this.#base);
+    this.#application = new Application(this.#base, ownName(), openLeadStream);
   }
 
   get clock(): Clock {
@@ -217,6 +223,14 @@ export class Keyturn implements Calls {
     if (typeof options === 'function') return withTurn(this.#base, queue, key, {}, options);
     // Whether it is one is looked at there.
     return withTurn(this.#base, queue, key, options, handler as TurnHandler<T>);
+  }
+
+  /**
+   * Stands in a group, in which exactly one worker leads, and leads when its turn comes, again and again until it is stopped.
+   * See {@link LeaderCareer} and {@link LeadOptions}.
+   */
+  lead(group: string, career: LeaderCareer, options?: LeadOptions): Leadership {
+    return this.#application.lead(group, career, options);
   }
 
   /** Takes turns with items and hands each to the handler, until it is stopped. See {@link ConsumeOptions}. */

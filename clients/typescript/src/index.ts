@@ -14,6 +14,9 @@ export {
   RetryLater,
 } from './consume/verdict.js';
 export type { HeldKey, TurnHandler, TurnOutcome, WithTurnOptions } from './consume/with-turn.js';
+export type { Leadership } from './lead/leadership.js';
+export type { LeaderCareer, LeaderWork, LeadOptions, Left } from './lead/options.js';
+export { HandOverAsked, TermLostError } from './lead/term-lost.js';
 export type { KeyturnOptions } from './options.js';
 export type { ProducerErrorHandler, ProducerOptions, ProducerResult, SpoolOptions } from './produce/options.js';
 export type { Producer } from './produce/producer.js';
@@ -32,6 +35,14 @@ export {
   type TurnLoss,
   TurnLostError,
 } from './words/errors.js';
+export type {
+  GroupInfo,
+  HandOverReason,
+  LeaderInfo,
+  LeaderPhase,
+  Predecessor,
+  TermLoss,
+} from './words/leader-words.js';
 export type { LogDetails, Logger } from './words/logger.js';
 export type { Metrics } from './words/metrics.js';
 export { VERSION } from './words/version.js';

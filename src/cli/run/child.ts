@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { plain } from '../output.js';
 
@@ -26,12 +26,14 @@ export type Ending =
  */
 export class Child {
   readonly #ended: Promise<Ending>;
-  readonly #ownGroup = !process.stdin.isTTY;
+  readonly #ownGroup: boolean;
   #process: ChildProcess | undefined;
   #killTimer: NodeJS.Timeout | undefined;
 
-  constructor(command: string, args: readonly string[], environment: NodeJS.ProcessEnv) {
-    this.#ended = this.#start(command, args, environment);
+  /** @param alone on a terminal too it is in a group of its own, and reads nothing */
+  constructor(command: string, args: readonly string[], environment: NodeJS.ProcessEnv, alone = false) {
+    this.#ownGroup = alone || !process.stdin.isTTY;
+    this.#ended = this.#start(command, args, environment, alone ? ['ignore', 'inherit', 'inherit'] : 'inherit');
     void this.#ended.then(() => this.#forget());
   }
 
@@ -44,6 +46,11 @@ export class Child {
     if (this.#ownGroup || !TOLD_BY_TERMINAL.has(signal)) this.#signal(signal);
   }
 
+  /** SIGTERM: it may take its time. */
+  ask(): void {
+    this.#signal('SIGTERM');
+  }
+
   /** SIGTERM, and SIGKILL if it still runs after `killAfter` ms. Nothing when it has ended. */
   stop(killAfter: number): void {
     if (this.#process === undefined || this.#killTimer !== undefined) return;
@@ -51,10 +58,15 @@ export class Child {
     this.#killTimer = setTimeout(() => this.#signal('SIGKILL'), killAfter);
   }
 
-  #start(command: string, args: readonly string[], environment: NodeJS.ProcessEnv): Promise<Ending> {
+  #start(
+    command: string,
+    args: readonly string[],
+    environment: NodeJS.ProcessEnv,
+    stdio: StdioOptions,
+  ): Promise<Ending> {
     return new Promise((resolve) => {
       try {
-        const started = spawn(command, args, { stdio: 'inherit', env: environment, detached: this.#ownGroup });
+        const started = spawn(command, args, { stdio, env: environment, detached: this.#ownGroup });
         this.#process = started;
         started.once('error', (error) => resolve(notStarted(command, error)));
         started.once('exit', (code, signal) => resolve({ kind: 'exited', exitCode: exitCodeOf(code, signal) }));

@@ -73,6 +73,9 @@ export class ImportedRows {
       case 'pauses':
         counts.pausedQueues += 1;
         return [[row, map.all(row.queue)]];
+      // Its leader comes back with its term, as after a restart.
+      case 'leaders':
+        return [[row, [map.ofLeaders(row.group)]]];
       // Tokens are raised with the guard; sessions have no turns any more; limits are rows in a cluster only.
       case 'floor':
       case 'sessions':

@@ -68,6 +68,11 @@ export class PartitionMap {
     return crc32(`${group}#${part}`) & this.#mask;
   }
 
+  /** In which the leaders of a group are chosen. Routes are of queues: a group of leaders has none. */
+  ofLeaders(group: string): number {
+    return crc32(group) & this.#mask;
+  }
+
   /** Of a token: `token mod P` is its partition. What is no token is decided about somewhere all the same. */
   ofToken(token: number): number {
     return Number.isSafeInteger(token) && token > 0 ? token % this.partitions : 0;

@@ -11,6 +11,7 @@ import { DRAINING } from '../contract/refusals.js';
 import { answerDeliveries, refuse } from '../lane/answers.js';
 import { cancelCaller, giveUp } from '../lane/arrivals.js';
 import { expire } from '../lane/expiry.js';
+import { drainLeaders, refuseLeaderCalls } from '../leaders/calls.js';
 import { turnOf } from '../state/lane.js';
 import { tellLate } from '../state/queues.js';
 import type { Queue, WaitingCall } from '../state/records.js';
@@ -38,6 +39,7 @@ export function startDraining(state: CoreState, now: number): void {
     // Last: by now no caller and no Acquire of this queue is left that could get a key that comes free here.
     endHeldTurns(state, queue, now);
   }
+  drainLeaders(state, now);
 }
 
 /**
@@ -54,6 +56,7 @@ function endHeldTurns(state: CoreState, queue: Queue, now: number): void {
  * The process ends: Await calls are refused (`draining`). These calls changed nothing, so no answer waits for the disk.
  */
 export function refuseAwaits(state: CoreState): void {
+  refuseLeaderCalls(state);
   for (const queue of state.queues.values()) {
     for (const waiters of queue.awaits.values()) {
       for (const waiter of waiters) {

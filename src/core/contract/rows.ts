@@ -9,6 +9,8 @@
  * Instants are ms since the Unix epoch by the clock of the run that wrote them: its wall clock at its start, from then
  * on monotonic, so that two instants of one run can be compared whatever the wall clock did meanwhile.
  */
+
+import type { HandOverReason, PredecessorView } from './leader.js';
 import type {
   Bytes,
   DeathCause,
@@ -20,7 +22,6 @@ import type {
   NackKind,
   SubmitResult,
 } from './model.js';
-
 import type { RatePolicy } from './policy.js';
 
 export type { ItemRef };
@@ -212,6 +213,37 @@ export interface SessionRow {
   readonly ttl: number;
 }
 
+/**
+ * A group that has a leader, or had one. What only lasts as long as its calls is not in it: who stands. Nor when the term ends:
+ * whoever begins from it gives the term its whole `ttl` anew, so that no `alive` is written (S51).
+ */
+export interface LeaderRow {
+  readonly table: 'leaders';
+  readonly group: string;
+  /** Unset: nobody leads. */
+  readonly term: TermRow | undefined;
+  readonly predecessor: PredecessorView;
+  /** What the last hand-over left. */
+  readonly state: Bytes;
+  /** Instant at which the term began, or the last one ended. */
+  readonly since: number;
+}
+
+export interface TermRow {
+  readonly token: number;
+  readonly candidateId: string;
+  readonly phase: 'inaugurating' | 'executing' | 'handing_over' | 'lost';
+  /** It was inaugurated. */
+  readonly worked: boolean;
+  /** Of `handing_over`. */
+  readonly reason: HandOverReason | undefined;
+  /** ms, as are the two that follow. */
+  readonly ttl: number;
+  readonly inaugurateTimeout: number;
+  readonly handOverTimeout: number;
+  readonly metadata: ReadonlyMap<string, string>;
+}
+
 /** All tokens given so far are smaller than this. One row. */
 export interface FloorRow {
   readonly table: 'floor';
@@ -230,7 +262,8 @@ export type Row =
   | PauseRow
   | SessionRow
   | FloorRow
-  | LimitsRow;
+  | LimitsRow
+  | LeaderRow;
 
 export type Table = Row['table'];
 
@@ -243,7 +276,8 @@ export type RowId =
   | Pick<ParkRow, 'table' | 'queue' | 'key' | 'lane'>
   | Pick<PauseRow, 'table' | 'queue'>
   | Pick<SessionRow, 'table' | 'id'>
-  | Pick<LimitsRow, 'table' | 'queue'>;
+  | Pick<LimitsRow, 'table' | 'queue'>
+  | Pick<LeaderRow, 'table' | 'group'>;
 
 /** `put` writes over what is there; a `delete` of what is not there changes nothing. */
 export type RowChange = { readonly put: Row } | { readonly delete: RowId };
@@ -259,4 +293,5 @@ export const TABLES = [
   'progress',
   'items',
   'limits',
+  'leaders',
 ] as const satisfies readonly Table[];

@@ -12,6 +12,7 @@ export function marksOfAll(state: CoreState, changes: Changes): Marks {
   for (const queue of state.queues.values()) if (queue.changes !== undefined) markQueue(marks, queue, changes);
   for (const item of changes.handedOut.values()) markItem(marks, item);
   for (const { id, durable } of state.sessions.values()) if (durable > 0) marks.sessions.add(id);
+  for (const group of state.leaders.groups.keys()) marks.leaders.add(group);
   for (const ended of state.dependencies.allEnded()) if (ended.kept) marks.ends.add(ended);
   return marks;
 }

@@ -34,6 +34,8 @@ export class Marks {
   readonly pauses = new Set<Queue>();
   readonly limits = new Set<Queue>();
   readonly sessions = new Set<string>();
+  /** Groups with a leader, or without one by now. */
+  readonly leaders = new Set<string>();
   /** What ended while items that wait for it have not learnt of it, or have only now. */
   readonly ends = new Set<Prerequisite>();
   /** Rows that nothing in memory stands for. */
@@ -46,7 +48,15 @@ export class Marks {
   /** Asked for after every step: nothing is walked over. */
   get size(): number {
     const rows = this.items.size + this.tokens.size + this.parks.size + this.pauses.size + this.sessions.size;
-    return rows + this.limits.size + this.#keys + this.ends.size + this.strays.length + (this.floor ? 1 : 0);
+    return (
+      rows +
+      this.limits.size +
+      this.leaders.size +
+      this.#keys +
+      this.ends.size +
+      this.strays.length +
+      (this.floor ? 1 : 0)
+    );
   }
 
   key(queue: Queue, name: string): void {
@@ -172,6 +182,11 @@ export class Changes implements ChangeLog {
   /** Urgent whatever the durability: one session may have turns of several queues. */
   session(id: string): void {
     this.#marks.sessions.add(id);
+    this.#urgent = true;
+  }
+
+  leader(group: string): void {
+    this.#marks.leaders.add(group);
     this.#urgent = true;
   }
 

@@ -8,6 +8,7 @@
 import type { FinishedRow, ItemRow, ProgressRow, Row, RowChange, TurnRow } from '../contract/rows.js';
 import { partsOf } from '../items/idempotency.js';
 import { isKept } from '../items/item-status.js';
+import { leaderRow } from '../leaders/group-rows.js';
 import { waitsFor } from '../state/dependencies.js';
 import { keylessName, parkOf, turnOf } from '../state/lane.js';
 import { markRoom } from '../state/marks.js';
@@ -131,6 +132,7 @@ class Writer {
     for (const [seq, mark] of marks.items) this.#item(seq, mark);
     for (const ended of marks.ends) this.#end(ended);
     for (const queue of marks.limits) this.#limits(queue);
+    for (const group of marks.leaders) this.#leader(group);
   }
 
   #floor(): void {
@@ -146,6 +148,12 @@ class Writer {
   /** It stays for good: nobody can take back that something was set. */
   #limits({ name, limitsSet }: Queue): void {
     if (limitsSet !== undefined) this.#put({ table: 'limits', queue: name, ...limitsSet });
+  }
+
+  #leader(name: string): void {
+    const group = this.state.leaders.groups.get(name);
+    if (group === undefined) this.rows.push({ delete: { table: 'leaders', group: name } });
+    else this.#put(leaderRow(group, this.state.epoch));
   }
 
   /** A row stands for a session as long as it has turns of durable queues. */

@@ -15,6 +15,7 @@
 import type { EndRow, FinishedRow, ItemRow, LimitsRow, ParkRow, PauseRow, Row } from '../contract/rows.js';
 import { beganBefore, parkAgain, restIfNew } from '../lane/phase.js';
 import { resolve } from '../lane/resolve.js';
+import { restoreGroup, resumeGroup } from '../leaders/group-rows.js';
 import { limitQueue } from '../state/queues.js';
 import { Item, Lane } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
@@ -107,6 +108,8 @@ export class Restoring {
         return this.#addItem(row, now);
       case 'limits':
         return this.#addLimits(row, now);
+      case 'leaders':
+        return restoreGroup(this.state, row, this.#restored.moment(row.since));
     }
   }
 
@@ -166,6 +169,10 @@ export class Restoring {
     yield* this.#turns.finish(() => this.#now);
     yield* this.#bringToState(this.#restored.waiting);
     yield* this.#bringToState(this.#restored.lanes);
+    for (const group of this.state.leaders.groups.values()) {
+      resumeGroup(this.state, group, this.#now);
+      yield;
+    }
   }
 
   /** A lane that is held stays with its turn. One with nothing to do goes to the idle lanes. */

@@ -43,6 +43,8 @@ export interface ChangeLogOf<Queue, Lane, Item, Prerequisite> {
   session(id: string): void;
   /** What a start would find of this session is not what it is. */
   isUnwritten(session: string): boolean;
+  /** A group has another leader, another phase, or is forgotten. */
+  leader(group: string): void;
   floor(): void;
   /** Items on disk have not learnt that it ended, or all of them have: its row is written, or goes. */
   end(ended: Prerequisite): void;

@@ -1,3 +1,4 @@
+import type { CandidateView, GroupView, ReportAnswer, YieldView } from '../contract/leader.js';
 import type {
   AckAnswer,
   AcquireAnswer,
@@ -32,6 +33,11 @@ export type Effect =
   | { readonly kind: 'renew'; readonly to: Reply<RenewAnswer>; readonly answer: RenewAnswer }
   | { readonly kind: 'await'; readonly to: Reply<AwaitAnswer>; readonly answer: AwaitAnswer }
   | { readonly kind: 'hello'; readonly to: Reply<HelloAnswer>; readonly answer: HelloAnswer }
+  | { readonly kind: 'candidate'; readonly to: Reply<CandidateView>; readonly answer: CandidateView }
+  | { readonly kind: 'reported'; readonly to: Reply<ReportAnswer>; readonly answer: ReportAnswer }
+  | { readonly kind: 'leader'; readonly to: Reply<GroupView>; readonly answer: GroupView }
+  | { readonly kind: 'yielded'; readonly to: Reply<YieldView>; readonly answer: YieldView }
+  | { readonly kind: 'withdrawn'; readonly to: Reply<void> }
   | { readonly kind: 'refuse'; readonly to: Reply<never>; readonly refusal: Refusal }
   | { readonly kind: 'notice'; readonly to: SessionListener; readonly notice: Notice }
   | { readonly kind: 'replaced'; readonly to: SessionListener }

@@ -7,6 +7,7 @@ import { Timer, TimingWheel } from '../structures/timing-wheel.js';
 import { type TokenPartition, Tokens } from '../structures/tokens.js';
 import { Dependencies } from './dependencies.js';
 import { STATES } from './lane-states.js';
+import { type LeaderGroup, Leaders } from './leader-group.js';
 import type { Outbox } from './outbox.js';
 import type { ChangeLog, GateTimer, Lane, Queue, Session, TurnWatch, WaitingCall } from './records.js';
 import { settledTokens } from './settlements.js';
@@ -49,6 +50,7 @@ export class CoreState {
   readonly idle: IdleCache<Lane>;
   readonly results: ResultLedger;
   readonly dispatchTickets = new DispatchTickets();
+  readonly leaders = new Leaders();
   readonly dependencies: Dependencies = new Dependencies(this);
   /** Wakes the core while items have still to learn that what they wait for has ended. */
   readonly newsTimer = new NewsTimer();
@@ -57,6 +59,7 @@ export class CoreState {
   /** Streams that are open, hello said or not. */
   openStreams = 0;
   readonly housekeeping = new Housekeeping();
+  readonly startedAt: number;
   /** No turn starts before this moment (startup_hold). */
   readonly holdUntil: number;
   /** Unset: there is no journal. */
@@ -123,6 +126,7 @@ export class CoreState {
     this.random = new Random(start.seed);
     this.ownIds = `${OWN_ID}${this.tokens.first.toString(36)}-`;
     this.results = new ResultLedger(settings.limits.payloadMemoryBytes * RESULTS_SHARE);
+    this.startedAt = start.now;
     this.holdUntil = start.now + settings.startupHold;
     this.wallOffset = start.wall - start.now;
     this.epoch = this.wallOffset;
@@ -151,7 +155,7 @@ class NewsTimer extends Timer {
 }
 
 /** Everything that stands on the wheel. `kind` is a getter of the class: a field would cost every lane and caller memory. */
-export type CoreTimer = Lane | WaitingCall | TurnWatch | Session | GateTimer | NewsTimer | Housekeeping;
+export type CoreTimer = Lane | WaitingCall | TurnWatch | Session | GateTimer | NewsTimer | Housekeeping | LeaderGroup;
 
 function forgetLane(lane: Lane): void {
   lane.queue.counters.idleEvicted += 1;

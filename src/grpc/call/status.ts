@@ -155,6 +155,12 @@ export function statusBytes(refusal: Refusal): Uint8Array {
   return Status.encode(messageOf(describe(refusal))).finish();
 }
 
+/** The same as a message, for what is told of a candidacy. */
+export function statusMessage(refusal: Refusal): Status {
+  const describe = DESCRIBE[refusal.kind] as (refusal: Refusal) => Described;
+  return messageOf(describe(refusal));
+}
+
 export function internalBytes(id: string): Uint8Array {
   return Status.encode(messageOf(internal(id))).finish();
 }

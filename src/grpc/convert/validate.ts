@@ -148,6 +148,11 @@ export class Check {
     return this.#duration(field, lease, this.limits.minLease, this.limits.maxLease);
   }
 
+  /** Of any bounds, ms. */
+  duration(field: string, duration: Duration | undefined, least: number, most: number): number | undefined {
+    return this.#duration(field, duration, least, most);
+  }
+
   /** Whole milliseconds, rounded up: so only zero is zero. */
   #duration(field: string, duration: Duration | undefined, least: number, most: number): number | undefined {
     if (duration === undefined) return undefined;

@@ -7,9 +7,11 @@ import { OpenStreams } from '../call/streams.js';
 import { createServer } from '../call/transport.js';
 import { refuseMalformedText } from '../convert/utf8.js';
 import { AdminServiceService } from '../gen/keyturn/v1/admin.js';
+import { LeaderServiceService } from '../gen/keyturn/v1/leader.js';
 import { adminService } from '../services/admin-service.js';
 import { COORDINATOR_SERVICE, coordinatorService } from '../services/coordinator-service.js';
 import { Health } from '../services/health.js';
+import { leaderService } from '../services/leader-service.js';
 import { addReflection } from '../services/reflection.js';
 import { Connections } from './connections.js';
 import { grpcSpeaksTo } from './grpc-log.js';
@@ -80,6 +82,7 @@ async function addServices(
 ): Promise<void> {
   server.addService(COORDINATOR_SERVICE, coordinatorService(context, streams));
   server.addService(AdminServiceService, adminService(context, streams));
+  server.addService(LeaderServiceService, leaderService(context, streams));
   health.addTo(server, streams);
   await addReflection(server, streams);
 }

@@ -4,7 +4,12 @@ import { HealthImplementation } from 'grpc-health-check';
 import type { OpenStreams } from '../call/streams.js';
 
 /** The empty name is the server as a whole. */
-const HEALTH_NAMES = ['', 'keyturn.v1.CoordinatorService', 'keyturn.v1.AdminService'] as const;
+const HEALTH_NAMES = [
+  '',
+  'keyturn.v1.CoordinatorService',
+  'keyturn.v1.AdminService',
+  'keyturn.v1.LeaderService',
+] as const;
 
 type WatchCall = ServerWritableStream<{ readonly service: string }, { status: string }>;
 

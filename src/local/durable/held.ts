@@ -40,6 +40,11 @@ export function tellsOfChange(effect: Effect): boolean {
     case 'renew':
     case 'hello':
     case 'event':
+    case 'candidate':
+    case 'reported':
+    case 'leader':
+    case 'yielded':
+    case 'withdrawn':
       return true;
   }
 }
@@ -65,6 +70,11 @@ export function refuseHeld(held: Exclude<Held, Hello>, refusal: Refusal, gone: G
     case 'nack':
     case 'renew':
     case 'await':
+    case 'candidate':
+    case 'reported':
+    case 'leader':
+    case 'yielded':
+    case 'withdrawn':
     case 'refuse':
       if (!gone.has(held.to)) held.to.refuse(refusal);
       return turnsOf(held);

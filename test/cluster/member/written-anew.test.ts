@@ -34,6 +34,8 @@ function nameOf(row: Row): string {
     case 'pauses':
     case 'limits':
       return `${row.table} ${row.queue}`;
+    case 'leaders':
+      return `leaders ${row.group}`;
     case 'sessions':
       return `sessions ${row.id}`;
     case 'floor':

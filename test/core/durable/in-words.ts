@@ -56,6 +56,8 @@ function name(id: RowId | Row): string {
       return 'pause';
     case 'limits':
       return 'limits';
+    case 'leaders':
+      return `leader of ${id.group}`;
     case 'sessions':
       return `session ${id.id}`;
     case 'floor':

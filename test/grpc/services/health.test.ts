@@ -13,7 +13,7 @@ interface HealthClient extends Client {
   watch(request: { service: string }): ClientReadableStream<{ status: string }>;
 }
 
-const NAMES = ['', 'keyturn.v1.CoordinatorService', 'keyturn.v1.AdminService'];
+const NAMES = ['', 'keyturn.v1.CoordinatorService', 'keyturn.v1.AdminService', 'keyturn.v1.LeaderService'];
 
 async function healthOf(t: TestContext) {
   const sidecar = await startSidecar(t, new FakeCoordinator());

@@ -66,6 +66,7 @@ const SERVED = [
   'grpc.reflection.v1alpha.ServerReflection',
   'keyturn.v1.AdminService',
   'keyturn.v1.CoordinatorService',
+  'keyturn.v1.LeaderService',
 ];
 
 for (const version of ['v1', 'v1alpha']) {

@@ -259,6 +259,24 @@ export const ALL_KINDS: readonly Row[] = [
     contentHash: 0,
     until: 1,
   },
+  {
+    table: 'leaders',
+    group: 'backup',
+    predecessor: { candidateId: 'app-1', term: 2 ** 40, how: 'lost' },
+    state: Uint8Array.of(1, 0, 255),
+    since: 1_763_000_000_000.5,
+    term: {
+      token: 2 ** 40 + 1,
+      candidateId: 'app-ä',
+      phase: 'handing_over',
+      worked: true,
+      reason: 'operator',
+      ttl: 5_000,
+      inaugurateTimeout: 30_000,
+      handOverTimeout: 10_000,
+      metadata: new Map([['host', 'h1']]),
+    },
+  },
 ];
 
 export function puts(rows: readonly Row[]): readonly RowChange[] {

@@ -2,10 +2,13 @@
 import type { Channel } from '@grpc/grpc-js';
 import { credentials } from '@grpc/grpc-js';
 import { AdminServiceClient } from '../gen/keyturn/v1/admin.js';
+import { LeaderServiceClient } from '../gen/keyturn/v1/leader.js';
 import * as admin from '../wire/admin.js';
 import type { Security } from '../wire/connection-failure.js';
 import { optionalFlag } from '../wire/fields.js';
+import { groupInfo } from '../wire/leaders.js';
 import { isServiceError } from '../wire/status.js';
+import { fromWireToken } from '../wire/time.js';
 import type {
   ClusterInfo,
   DeadLetterPage,
@@ -29,6 +32,7 @@ import type {
   RetryNowView,
 } from '../words/admin-words.js';
 import type { CallSettings } from '../words/calls.js';
+import type { GroupInfo } from '../words/leader-words.js';
 import { OpenCalls } from './open-calls.js';
 
 /** A sidecar waits for a move for so long, ms. */
@@ -39,11 +43,13 @@ const RESTORE_TAKES = 60_000;
 /** The calls of AdminService. They are unary whatever the transport of the worker's calls is. */
 export class AdminCalls {
   readonly #admin: AdminServiceClient;
+  readonly #leaders: LeaderServiceClient;
   readonly #calls: OpenCalls;
 
   constructor(address: string, channel: Channel, security: Security = 'plain') {
     this.#calls = new OpenCalls(security);
     this.#admin = new AdminServiceClient(address, credentials.createInsecure(), { channelOverride: channel });
+    this.#leaders = new LeaderServiceClient(address, credentials.createInsecure(), { channelOverride: channel });
   }
 
   /** A page of the queues, by name. Without `pageSize` as many as fit into one answer: some thousands. */
@@ -175,6 +181,38 @@ export class AdminCalls {
     settings?.signal?.addEventListener('abort', cancel, { once: true });
     try {
       for await (const message of stream) yield admin.eventBatch(message);
+    } catch (error) {
+      throw isServiceError(error) ? this.#calls.told(error) : error;
+    } finally {
+      this.#calls.remove(stream);
+      settings?.signal?.removeEventListener('abort', cancel);
+      stream.cancel();
+    }
+  }
+
+  /** Who leads a group, asked where that is decided. */
+  async getLeader(group: string, settings?: CallSettings): Promise<GroupInfo> {
+    const client = this.#leaders;
+    return groupInfo(await this.#calls.ask(client, client.getLeader, { group }, settings));
+  }
+
+  /** Asks the leader of a group to hand over. @returns who was asked; undefined: nobody leads */
+  async yieldLeader(
+    group: string,
+    settings?: CallSettings,
+  ): Promise<{ readonly candidateId: string; readonly term: number } | undefined> {
+    const client = this.#leaders;
+    const { asked, candidateId, term } = await this.#calls.ask(client, client.yieldLeader, { group }, settings);
+    return asked ? { candidateId, term: fromWireToken(term) } : undefined;
+  }
+
+  /** Who leads a group, now and whenever that changes, until the signal aborts. */
+  async *watchLeader(group: string, settings?: Pick<CallSettings, 'signal'>): AsyncGenerator<GroupInfo> {
+    const stream = this.#calls.open(() => this.#leaders.watchLeader({ group }));
+    const cancel = () => stream.cancel();
+    settings?.signal?.addEventListener('abort', cancel, { once: true });
+    try {
+      for await (const { now } of stream) if (now !== undefined) yield groupInfo(now);
     } catch (error) {
       throw isServiceError(error) ? this.#calls.told(error) : error;
     } finally {

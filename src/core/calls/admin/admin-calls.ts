@@ -14,7 +14,7 @@ import { badPageToken } from '../../contract/refusals.js';
 import type * as views from '../../contract/views.js';
 import { currentLane } from '../../lane/current-lanes.js';
 import type { Queue } from '../../state/records.js';
-import { Steps } from '../steps.js';
+import { LeaderCalls } from '../leader-calls.js';
 import { discardDead, isLettersToken, listDeadLetters, redrive } from './dead-letters.js';
 import { discardWaiting } from './discard-waiting.js';
 import { explainKey } from './explain.js';
@@ -27,7 +27,7 @@ import { retryNow } from './retry-now.js';
 /** A walk that returns how many it changed. Unset: there is no such queue yet. */
 export type Walk = model.Result<Generator<undefined, number> | undefined>;
 
-export abstract class AdminCalls extends Steps {
+export abstract class AdminCalls extends LeaderCalls {
   /** Looks at every name in one go: `limits.queues` bounds them. It is no step: no lane is brought up to date. */
   listQueues(request: views.ListQueuesRequest, now: number): views.QueuePage {
     return listQueues(this.state, request, now);

@@ -24,6 +24,7 @@ import type {
 import { type ByteReader, NotAValue } from './byte-reader.js';
 import type { ByteWriter } from './byte-writer.js';
 import { readItem, readRefs, writeEnd, writeFinished, writeRefs } from './item-codec.js';
+import { readLeader, writeLeader } from './leader-codec.js';
 import { readOptional, writeOptional } from './optional.js';
 import { readToken, writeToken } from './token-codec.js';
 import { DEATH_CAUSES, PARK_CAUSES } from './words.js';
@@ -48,6 +49,7 @@ const TABLE_NUMBERS: Readonly<Record<Table | 'contents', number>> = {
   items: 8,
   contents: 9,
   limits: 10,
+  leaders: 11,
 };
 
 /** What a checksum begins with. */
@@ -74,6 +76,8 @@ export function keyOf(id: RowId | Row): RowKey {
     case 'pauses':
     case 'limits':
       return names(id.queue);
+    case 'leaders':
+      return names(id.group);
     case 'sessions':
       return names(id.id);
   }
@@ -146,6 +150,8 @@ function writeFields(to: ByteWriter, row: Exclude<SimpleRow, { readonly table: '
       return to.whole(row.token);
     case 'limits':
       return writeLimits(to, row);
+    case 'leaders':
+      return writeLeader(to, row);
   }
 }
 
@@ -167,6 +173,8 @@ function readFields(from: ByteReader, table: Exclude<Table, 'items'>, key: RowKe
       return { table, token: from.whole() } satisfies FloorRow;
     case 'limits':
       return readLimits(from);
+    case 'leaders':
+      return readLeader(from);
   }
 }
 

@@ -1,4 +1,5 @@
 /** The numbers that stand for words on the disk. A number never changes its meaning; new words get new ones. */
+import type { HandOverReason, LeaderPhase, PredecessorView } from '../../../core/contract/leader.js';
 import type { DeathCause, LossCause, NackKind, Reason } from '../../../core/contract/model.js';
 import type { AssignmentRow, FinishedRow, ParkRow, TicketRow, TurnRow } from '../../../core/contract/rows.js';
 import { NotAValue } from './byte-reader.js';
@@ -36,3 +37,6 @@ export const CARGOES = words<AssignmentRow['kind']>({ caller: 1, items: 2, adopt
 export const TICKETS = words<TicketRow['of']>({ key: 1, dispatch: 2 });
 export const HANDED = words<TurnRow['handed']>({ kept: 1, given: 2, known: 3 });
 export const PARK_CAUSES = words<ParkRow['because']>({ dead_letter: 1, no_room: 2 });
+export const LEADER_PHASES = words<LeaderPhase>({ inaugurating: 1, executing: 2, handing_over: 3, lost: 4 });
+export const SUCCESSIONS = words<PredecessorView['how']>({ none: 1, handed_over: 2, lost: 3 });
+export const HAND_OVER_REASONS = words<HandOverReason>({ yield: 1, operator: 2, drain: 3 });

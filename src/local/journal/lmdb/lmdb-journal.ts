@@ -128,8 +128,8 @@ class LmdbJournal implements Journal {
       await tables.root.batch(() => {
         for (const { table, key, value } of batch.writes) {
           // Settled with the batch; none has a promise of its own.
-          if (value === undefined) void tables.of[table].remove(key);
-          else void tables.of[table].put(key, value);
+          if (value === undefined) void tables.of[table]?.remove(key);
+          else void tables.of[table]?.put(key, value);
         }
         void tables.root.put(ABOUT.lastWrite, at);
       });
@@ -180,7 +180,8 @@ class LmdbJournal implements Journal {
 }
 
 function countOf(tables: Tables, table: StoredTable): number {
-  return numberIn(tables.of[table].getStats(), 'entryCount');
+  const rows = tables.of[table];
+  return rows === undefined ? 0 : numberIn(rows.getStats(), 'entryCount');
 }
 
 export function lastWriteOf({ root }: Pick<Tables, 'root'>): number | undefined {

@@ -59,6 +59,9 @@ class RowCheck implements Checked {
       case 'parks':
       case 'limits':
         break;
+      case 'leaders':
+        this.#takeLeader(row);
+        break;
     }
   }
 
@@ -67,6 +70,14 @@ class RowCheck implements Checked {
     for (const seq of this.#progress) this.bad(`progress, row ${seq}: there is no open item with that number`);
     for (const seq of this.reader.largeContents()) {
       if (!this.#open.delete(seq)) this.bad(`contents, row ${seq}: there is no open item with that number`);
+    }
+  }
+
+  #takeLeader({ group, term }: Extract<Row, { table: 'leaders' }>): void {
+    if (term !== undefined && (this.#floor === undefined || term.token >= this.#floor)) {
+      this.bad(
+        `leaders, row ${JSON.stringify(group)}: the floor is ${this.#floor ?? 'missing'}, so term ${term.token} may be given again`,
+      );
     }
   }
 

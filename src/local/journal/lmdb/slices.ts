@@ -82,7 +82,7 @@ function slice(
   const from = after === undefined ? { start: leastKey(table) } : { start: after, exclusiveStart: true };
   const options = { ...from, ...(snapshot === undefined ? {} : { transaction: snapshot }), limit: SLICE };
   try {
-    for (const { key, value } of tables.of[table].getRange(options)) {
+    for (const { key, value } of tables.of[table]?.getRange(options) ?? []) {
       count += 1;
       last = key;
       try {

@@ -35,7 +35,10 @@ export type StoredDatabase = Database<Shown | Buffer, RowKey>;
 export interface Tables {
   /** It knows the tables, is written with each batch therefore, and says itself what is known of the file as a whole. */
   readonly root: RootDatabase<unknown, string>;
-  readonly of: Readonly<Record<StoredTable, StoredDatabase>>;
+  readonly of: Readonly<Record<Exclude<StoredTable, 'leaders'>, StoredDatabase>> & {
+    /** Unset: a version that knew no leaders wrote the file, and it is only read. */
+    readonly leaders?: StoredDatabase | undefined;
+  };
 }
 
 /** Keys of the root. */
@@ -101,13 +104,13 @@ async function makeLockFile(path: string): Promise<void> {
 const OWNER_ONLY: object = { permissionsMode: 0o600 };
 
 function openAll(root: Tables['root']): Tables {
-  const of: Partial<Record<StoredTable, StoredDatabase>> = {};
+  const of: Partial<Record<StoredTable, StoredDatabase | undefined>> = {};
   for (const table of STORED_TABLES) of[table] = openTable(root, table);
   // Each was set in the loop.
-  return { root, of: of as Record<StoredTable, StoredDatabase> };
+  return { root, of: of as Tables['of'] };
 }
 
-function openTable(root: Tables['root'], name: StoredTable): StoredDatabase {
+function openTable(root: Tables['root'], name: StoredTable): StoredDatabase | undefined {
   const isNumbered = name === 'contents' || NUMBERED.has(name);
   const options = {
     cache: false,
@@ -116,7 +119,7 @@ function openTable(root: Tables['root'], name: StoredTable): StoredDatabase {
   };
   const table = root.openDB<Shown | Buffer, RowKey>(name, options);
   // With `readOnly` the library says in this way that a table is not there, against its types.
-  if (table === undefined) throw journalError('damaged', `the table ${name} is missing`);
+  if (table === undefined && name !== 'leaders') throw journalError('damaged', `the table ${name} is missing`);
   return table;
 }
 
@@ -184,7 +187,7 @@ const HEADER_PAGES = 2;
 export async function fileUse({ root, of }: Tables, file: string): Promise<FileUse> {
   const about: unknown = root.getStats();
   const pageSize = numberIn(about, 'pageSize');
-  const uses = STORED_TABLES.map((table) => [table, tableUse(of[table].getStats())] as const);
+  const uses = STORED_TABLES.map((table) => [table, tableUse(of[table]?.getStats())] as const);
   const tables = uses.reduce((sum, [, { pages }]) => sum + pages, 0);
   const used = HEADER_PAGES + tables + pagesIn(about) + pagesIn(Reflect.get(Object(about), 'free'));
   return {
@@ -196,7 +199,9 @@ export async function fileUse({ root, of }: Tables, file: string): Promise<FileU
   };
 }
 
+/** @param stats unset: there is no such table */
 function tableUse(stats: unknown): TableUse {
+  if (stats === undefined) return { rows: 0, pages: 0 };
   return { rows: numberIn(stats, 'entryCount'), pages: pagesIn(stats) };
 }
 

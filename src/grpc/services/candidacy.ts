@@ -1,0 +1,159 @@
+/**
+ * One candidacy of a stream: asks how it stands, tells what is new, and asks again. What its worker says goes to the port until
+ * it is counted.
+ */
+import {
+  type CandidateKnows,
+  type CandidateView,
+  knowsOf,
+  type LeaderReport,
+  type Leaders,
+  type Pending,
+  type Refusal,
+  type ReportAnswer,
+  type SessionStamp,
+} from '../../coordinator.js';
+import { lostNews, newsOf, type StandTerms } from '../convert/leaders.js';
+import { toDuration } from '../convert/time.js';
+import type { LeadNews } from '../gen/keyturn/v1/leader.js';
+
+type News = LeadNews['news'];
+
+/** What is around a candidacy. */
+export interface CandidacyHost {
+  readonly leaders: Leaders;
+  tell(candidacy: number, news: News): void;
+  /** It is over: nothing is told of it any more. @param why unset: its worker withdrew it */
+  over(candidacy: Candidacy, why: Refusal | undefined): void;
+  /** @returns calls it off */
+  after(ms: number, task: () => void): () => void;
+}
+
+export class Candidacy {
+  /** The term that its worker was told of, until that is released. */
+  #term: number | undefined;
+  #knows: CandidateKnows | undefined;
+  #pending: Pending | undefined;
+  /** Set: the client reads nothing, and it asks when that ends. */
+  #isHeldBack = false;
+  #asks = false;
+  #isOver = false;
+  /** Calls that are repeated later. */
+  readonly #later = new Set<() => void>();
+
+  constructor(
+    readonly id: number,
+    private readonly terms: StandTerms,
+    private readonly stamp: SessionStamp,
+    private readonly host: CandidacyHost,
+  ) {
+    this.#term = terms.term;
+  }
+
+  /** Asks how it stands, unless it does. */
+  ask(): void {
+    if (this.#isOver || this.#asks || this.#isHeldBack) return;
+    this.#asks = true;
+    const { terms, stamp } = this;
+    const reply = {
+      isAnswered: false,
+      answer: (view: CandidateView) => {
+        reply.isAnswered = true;
+        return this.#look(view);
+      },
+      refuse: (refusal: Refusal) => {
+        reply.isAnswered = true;
+        this.#refused(refusal);
+      },
+    };
+    const waiting = this.host.leaders.stand({ ...terms, stamp, term: this.#term, knows: this.#knows }, reply);
+    if (!reply.isAnswered) this.#pending = waiting;
+  }
+
+  /** The client reads, or does not: whoever does not is told nothing, and counts as absent. */
+  flows(flows: boolean): void {
+    this.#isHeldBack = !flows;
+    this.ask();
+  }
+
+  say(term: number, report: LeaderReport): void {
+    if (this.#isOver) return;
+    this.host.leaders.report(
+      { group: this.terms.group, term, report },
+      {
+        answer: (said) => this.#answered(term, report, said),
+        refuse: (refusal) => this.#again(refusal, () => this.say(term, report), report),
+      },
+    );
+  }
+
+  withdraw(): void {
+    if (this.#isOver) return;
+    const { group, candidateId } = this.terms;
+    const again = (refusal: Refusal) => this.#again(refusal, () => this.withdraw(), { kind: 'inaugurated' });
+    this.host.leaders.withdraw({ group, candidateId, stamp: this.stamp }, { answer: () => true, refuse: again });
+  }
+
+  /** The stream is gone: the candidate is absent from now on. */
+  close(): void {
+    this.#isOver = true;
+    for (const callOff of this.#later) callOff();
+    this.#later.clear();
+    this.#pending?.cancel();
+    this.#pending = undefined;
+  }
+
+  #look(view: CandidateView): boolean {
+    if (this.#isOver) return false;
+    this.#asks = false;
+    this.#pending = undefined;
+    if (view.at === 'replaced' || view.at === 'withdrawn') {
+      this.#end(view.at === 'replaced' ? { kind: 'session_replaced', sessionId: this.terms.candidateId } : undefined);
+      return true;
+    }
+    this.#knows = knowsOf(view);
+    this.#term = 'term' in view ? view.term : undefined;
+    this.host.tell(this.id, newsOf(view));
+    this.ask();
+    return true;
+  }
+
+  #refused(refusal: Refusal): void {
+    if (this.#isOver) return;
+    this.#asks = false;
+    this.#pending = undefined;
+    if (refusal.kind === 'store_unavailable' || refusal.kind === 'no_home') this.#repeat(refusal, () => this.ask());
+    else if (refusal.kind !== 'cancelled') this.#end(refusal);
+  }
+
+  #end(why: Refusal | undefined): void {
+    this.close();
+    this.host.over(this, why);
+  }
+
+  /** Also when the candidacy ended with that: who withdrew still waits to hear that its hand-over was counted. */
+  #answered(term: number, { kind }: LeaderReport, said: ReportAnswer): boolean {
+    // Who confirms that it has stopped wants to know no more than that it was heard.
+    if (!said.counted && kind !== 'stopped') this.host.tell(this.id, lostNews(term, said.cause));
+    else if (kind === 'alive' && said.counted) {
+      this.host.tell(this.id, { $case: 'kept', value: { term: BigInt(term), ttl: toDuration(said.ttl) } });
+    } else if (kind === 'handed_over' || kind === 'stopped') {
+      this.host.tell(this.id, { $case: 'released', value: { term: BigInt(term) } });
+    }
+    return true;
+  }
+
+  /** `alive` is not repeated: the worker says the next one soon, and counts by its own clock. */
+  #again(refusal: Refusal, task: () => void, { kind }: LeaderReport): void {
+    if (!this.#isOver && kind !== 'alive') this.#repeat(refusal, task);
+  }
+
+  #repeat(refusal: Refusal, task: () => void): void {
+    const wait = 'retryAfter' in refusal ? refusal.retryAfter : 1_000;
+    const callOff = this.host.after(wait, () => {
+      this.#later.delete(callOff);
+      task();
+    });
+    this.#later.add(callOff);
+  }
+}

@@ -1,0 +1,151 @@
+/** Lead: the candidacies of one process on one stream. Its end makes them absent, and ends none of them. */
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+import { LEADER_LIMITS, type Leaders, type Refusal, type SessionStamp } from '../../coordinator.js';
+import { type HandlerContext, internalError } from '../call/handler.js';
+import { type CallStatus, statusMessage, statusOf } from '../call/status.js';
+import type { Endable } from '../call/streams.js';
+import { handedOver, standTerms } from '../convert/leaders.js';
+import { fromWireToken } from '../convert/time.js';
+import { Check } from '../convert/validate.js';
+import type { LeadCommand, LeadNews, LeadRequest, LeadResponse } from '../gen/keyturn/v1/leader.js';
+import { Candidacy, type CandidacyHost } from './candidacy.js';
+import { OutgoingNews } from './lead-news.js';
+
+type LeadCall = ServerDuplexStream<LeadRequest, LeadResponse>;
+
+const COMMANDS = 1_000;
+const DRAINING: Refusal = { kind: 'draining', retryAfter: 1_000 };
+
+export class LeadStream implements CandidacyHost, Endable {
+  readonly #candidacies = new Map<number, Candidacy>();
+  readonly #news: OutgoingNews;
+  readonly #check: Check;
+  #isOver = false;
+
+  constructor(
+    private readonly context: HandlerContext,
+    readonly leaders: Leaders,
+    private readonly call: LeadCall,
+    private readonly nextStamp: () => SessionStamp,
+  ) {
+    this.#check = new Check(context.limits);
+    this.#news = new OutgoingNews(call, (flows) => this.#flows(flows));
+  }
+
+  start(): void {
+    this.call.on('data', (request: LeadRequest) => this.#attempt(() => this.#take(request)));
+    this.call.on('end', () => this.#finish(undefined));
+    this.call.on('cancelled', () => this.#close());
+  }
+
+  /** The server stops. */
+  end(): void {
+    this.#finish(statusOf(DRAINING));
+  }
+
+  tell(candidacy: number, news: LeadNews['news']): void {
+    if (!this.#isOver) this.#news.push({ candidacy, news });
+  }
+
+  over({ id }: Candidacy, why: Refusal | undefined): void {
+    this.#candidacies.delete(id);
+    if (why !== undefined) this.tell(id, { $case: 'refused', value: statusMessage(why) });
+  }
+
+  after(ms: number, task: () => void): () => void {
+    const timer = setTimeout(() => this.#attempt(task), ms);
+    return () => clearTimeout(timer);
+  }
+
+  #take({ commands }: LeadRequest): void {
+    if (commands.length > COMMANDS) {
+      const description = `${commands.length} entries is not allowed; allowed: up to ${COMMANDS}`;
+      const violations = [{ field: 'commands', description }];
+      return this.#finish(statusOf({ kind: 'bad_request', violations }));
+    }
+    for (const [index, command] of commands.entries()) if (!this.#isOver) this.#carryOut(command, index);
+  }
+
+  #carryOut({ candidacy: id, command }: LeadCommand, index: number): void {
+    const candidacy = this.#candidacies.get(id);
+    if (command === undefined)
+      return this.#wrong(id, index, 'command', 'missing; allowed: one of those of LeadCommand');
+    if (command.$case === 'stand') return this.#stand(id, command.value, index);
+    // It has ended while this was on its way.
+    if (candidacy === undefined) return;
+    switch (command.$case) {
+      case 'inaugurated':
+        return candidacy.say(fromWireToken(command.value.term), { kind: 'inaugurated' });
+      case 'alive':
+        return candidacy.say(fromWireToken(command.value.term), { kind: 'alive' });
+      case 'yield':
+        return candidacy.say(fromWireToken(command.value.term), { kind: 'yield', failed: command.value.failed });
+      case 'withdraw':
+        return candidacy.withdraw();
+      case 'handedOver': {
+        this.#check.enter('commands', index, 'handed_over.');
+        const report = handedOver(command.value, this.#check);
+        const refusal = this.#check.take();
+        this.#check.leave();
+        if (refusal !== undefined) return this.#finish(statusOf(refusal));
+        return candidacy.say(fromWireToken(command.value.term), report);
+      }
+    }
+  }
+
+  #stand(id: number, message: Parameters<typeof standTerms>[0], index: number): void {
+    if (this.#candidacies.has(id)) {
+      return this.#wrong(id, index, 'candidacy', `${id} is open on this stream; allowed: one that is not`);
+    }
+    this.#check.enter('commands', index, 'stand.');
+    const terms = standTerms(message, this.#check);
+    const refusal = this.#check.take() ?? this.#full();
+    this.#check.leave();
+    if (refusal !== undefined) return this.tell(id, { $case: 'refused', value: statusMessage(refusal) });
+    const candidacy = new Candidacy(id, terms, this.nextStamp(), this);
+    this.#candidacies.set(id, candidacy);
+    candidacy.ask();
+  }
+
+  #full(): Refusal | undefined {
+    const limit = LEADER_LIMITS.candidaciesOfStream;
+    if (this.#candidacies.size < limit) return undefined;
+    const description = `no more than ${limit} candidacies on one stream; open another one`;
+    return { kind: 'limit', subject: 'candidacies', limit, description, retryAfter: 1_000 };
+  }
+
+  #wrong(id: number, index: number, field: string, description: string): void {
+    const violations = [{ field: `commands[${index}].${field}`, description }];
+    this.tell(id, { $case: 'refused', value: statusMessage({ kind: 'bad_request', violations }) });
+  }
+
+  #flows(flows: boolean): void {
+    if (flows) this.call.resume();
+    else this.call.pause();
+    for (const candidacy of [...this.#candidacies.values()]) candidacy.flows(flows);
+  }
+
+  #attempt(task: () => void): void {
+    try {
+      task();
+    } catch (error) {
+      this.#finish(internalError(this.context, this.call.getPath(), error));
+    }
+  }
+
+  #finish(status: CallStatus | undefined): void {
+    if (this.#isOver) return;
+    this.#news.flush();
+    this.#close();
+    if (status === undefined) this.call.end();
+    else this.call.emit('error', status);
+  }
+
+  #close(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const open = [...this.#candidacies.values()];
+    this.#candidacies.clear();
+    for (const candidacy of open) candidacy.close();
+  }
+}

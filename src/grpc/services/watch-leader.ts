@@ -1,0 +1,93 @@
+/** WatchLeader: who leads, now and whenever that changes, no faster than its reader reads. */
+import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js';
+import {
+  type GroupView,
+  type LeaderKnows,
+  type Leaders,
+  leaderKnowsOf,
+  type Pending,
+  type Refusal,
+} from '../../coordinator.js';
+import { type HandlerContext, internalError, readRequest } from '../call/handler.js';
+import { statusOf } from '../call/status.js';
+import type { OpenStreams } from '../call/streams.js';
+import { groupName, leaderResponse } from '../convert/leaders.js';
+import type { WatchLeaderRequest, WatchLeaderResponse } from '../gen/keyturn/v1/leader.js';
+
+type WatchCall = ServerWritableStream<WatchLeaderRequest, WatchLeaderResponse>;
+
+/** Answered at once: whatever leads is news to one who knows that. */
+const KNOWS_NOTHING: LeaderKnows = { term: -1, phase: undefined };
+
+export function watchLeader(
+  context: HandlerContext,
+  streams: OpenStreams,
+  leaders: Leaders,
+): handleServerStreamingCall<WatchLeaderRequest, WatchLeaderResponse> {
+  return (call) => {
+    try {
+      const caller = { getPeer: () => call.getPeer(), getDeadline: () => call.getDeadline(), waiting: 0 };
+      const request = readRequest(context, caller, call.request, groupName);
+      if (!request.ok) return void call.emit('error', statusOf(request.refusal));
+      const pump = new Pump(leaders, request.value, call);
+      streams.add(call);
+      call.once('cancelled', () => {
+        streams.remove(call);
+        pump.stop();
+      });
+      pump.ask();
+    } catch (error) {
+      call.emit('error', internalError(context, call.getPath(), error));
+    }
+  };
+}
+
+class Pump {
+  #knows = KNOWS_NOTHING;
+  #pending: Pending | undefined;
+  #isOver = false;
+
+  constructor(
+    private readonly leaders: Leaders,
+    private readonly group: string,
+    private readonly call: WatchCall,
+  ) {}
+
+  ask(): void {
+    let isAnswered = false;
+    const waiting = this.leaders.awaitLeader(
+      { group: this.group, knows: this.#knows },
+      {
+        answer: (view) => {
+          isAnswered = true;
+          return this.#tell(view);
+        },
+        refuse: (refusal) => {
+          isAnswered = true;
+          this.#refused(refusal);
+        },
+      },
+    );
+    if (!isAnswered) this.#pending = waiting;
+  }
+
+  stop(): void {
+    this.#isOver = true;
+    this.#pending?.cancel();
+  }
+
+  #tell(view: GroupView): boolean {
+    if (this.#isOver) return false;
+    this.#pending = undefined;
+    this.#knows = leaderKnowsOf(view);
+    if (this.call.write({ now: leaderResponse(view) })) this.ask();
+    else this.call.once('drain', () => this.#isOver || this.ask());
+    return true;
+  }
+
+  #refused(refusal: Refusal): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.call.emit('error', statusOf(refusal));
+  }
+}

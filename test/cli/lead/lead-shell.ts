@@ -1,0 +1,68 @@
+/** `keyturn lead` as somebody types it in a shell: a real process, and what it and its command say, line by line. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import type { Cleanup } from '../keyturn-process.js';
+import { MAIN } from '../keyturn-process.js';
+
+export interface LeadOptions {
+  readonly address: string;
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+export class LeadShell {
+  readonly lines: string[] = [];
+  readonly #child: ChildProcess;
+  readonly #waiting = new Set<() => void>();
+  #isOver = false;
+  /** The exit code, or the name of the signal. It has come when nobody can say anything any more: the command neither. */
+  readonly ended: Promise<number | NodeJS.Signals | null>;
+
+  constructor(cleanup: Cleanup, words: readonly string[], { address, cwd, env }: LeadOptions) {
+    const child = spawn(process.execPath, [MAIN, 'lead', ...words], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env, KEYTURN_ADDRESS: address },
+      cwd,
+    });
+    this.#child = child;
+    this.#read(child.stdout);
+    this.#read(child.stderr);
+    this.ended = once(child, 'close').then(() => {
+      this.#isOver = true;
+      this.#wake();
+      return child.signalCode ?? child.exitCode;
+    });
+    cleanup.after(async () => {
+      child.kill('SIGTERM');
+      await this.ended;
+    });
+  }
+
+  /** The first line that has this in it, now or later. Rejects when everything has ended without it. */
+  async said(words: string | RegExp): Promise<string> {
+    for (;;) {
+      const found = this.lines.find((line) => (typeof words === 'string' ? line.includes(words) : words.test(line)));
+      if (found !== undefined) return found;
+      if (this.#isOver) throw new Error(`ended without "${words}":\n${this.lines.join('\n')}`);
+      await new Promise<void>((resolve) => void this.#waiting.add(resolve));
+    }
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  #read(stream: Readable): void {
+    createInterface({ input: stream }).on('line', (line) => {
+      this.lines.push(line);
+      this.#wake();
+    });
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+}
