@@ -331,6 +331,83 @@ describe('after the store was emptied', () => {
         else assert.deepEqual(told(await scene.restore({ partitions: [2] })), ['2 no_core']);
       });
 
+  it('S339: of a record that alone is gone only that is put back: partitions go on, and are ordered nothing', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = await scene.member('a');
+    await stage.until(() => stage.hasAll(a.member));
+    await scene.submitted(a, 1, 'one');
+    const before = [0, 1, 2, 3].map((one) => stage.store.guard(one).epoch);
+    stage.store.dropRecord();
+    await stage.pass(1_000);
+    const restoring = scene.restore();
+    await stage.until(() => stage.store.recordNow !== undefined, 30_000);
+    assert.equal(stage.store.orders.size, 0);
+    const result = await restoring;
+    assert.deepEqual(told(result), []);
+    assert.ok(result.ok && result.value.isRecordBack);
+    await stage.until(() => stage.hasAll(a.member));
+    assert.deepEqual(
+      [0, 1, 2, 3].map((one) => stage.store.guard(one).epoch),
+      before,
+    );
+    assert.deepEqual((await scene.taken(a, 1)).ids, ['one']);
+  });
+
+  it('S339: a sidecar that knows older routes than a member puts no record back, and names who does', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = stage.start('a', { cluster: RECORD.id, routes: 2 });
+    const writing = a.store.record(RECORD);
+    await stage.until(() => stage.hasAll(a.member));
+    await writing;
+    scene.flush();
+    assert.match(refused(await scene.restore()), /^not_restorable: a knows newer routes .*ask that one, at a:2/);
+    assert.equal(stage.store.recordNow, undefined);
+  });
+
+  it('S339: a member that lives, and does not say what it keeps, is waited for, then named: nothing is put back', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = await scene.member('a');
+    await stage.until(() => stage.hasAll(a.member));
+    await scene.submitted(a, 1, 'one');
+    a.store.wire.cut = 'requests';
+    scene.flush();
+    assert.match(
+      refused(await scene.restore({ acceptLoss: true })),
+      /^not_restorable: a at a:1 lives and does not say what it keeps in memory; look at its log/,
+    );
+    assert.equal(stage.store.recordNow, undefined);
+    a.store.wire.cut = undefined;
+    assert.equal(told(await scene.restore()).length, 4);
+    await stage.until(() => stage.hasAll(a.member));
+    assert.deepEqual((await scene.taken(a, 1)).ids, ['one']);
+  });
+
+  it('S339: one call at a time, and a record that others change as often as it is put back is told', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = await scene.member('a');
+    await stage.until(() => stage.hasAll(a.member));
+    scene.flush();
+    const [store, registry] = [stage.store.open('asked'), stage.registry.open('asked')];
+    store.restoreRecord = async () => false;
+    const { clock } = stage;
+    const asked = { clock, store, registry, record: () => RECORD, ttl: TTL, isEnded: () => false };
+    const restoring = new Restoring(asked);
+    const both = Promise.all([restoring.restore(ALL), restoring.restore(ALL)]);
+    let results: Awaited<typeof both> | undefined;
+    void both.then((all) => {
+      results = all;
+    });
+    await stage.until(() => results !== undefined, 30_000);
+    const [first, second] = await both;
+    assert.match(refused(first), /^not_restorable: the record of the cluster changes while it is put back/);
+    assert.match(refused(second), /^not_restorable: this sidecar restores already/);
+    assert.equal(stage.store.recordNow, undefined);
+  });
+
   it('S339: a partition that there is not is refused', async () => {
     const result = await new Scene().restore({ partitions: [0, 4] });
     assert.ok(!result.ok && result.refusal.kind === 'bad_request');

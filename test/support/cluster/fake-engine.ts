@@ -181,6 +181,11 @@ export class FakeEngine {
     return true;
   }
 
+  /** Somebody deletes the record, and nothing else. */
+  dropRecord(): void {
+    this.#record = undefined;
+  }
+
   /** Somebody deletes the guard of a partition, and nothing else. */
   dropGuard(partition: number): void {
     this.#of(partition).guard = undefined;

@@ -19,6 +19,7 @@ import { Ring, RingBudget } from '../../../src/cluster/store/partition/ring.js';
 import type { RowChange } from '../../../src/core/contract/rows.js';
 import type { Clock } from '../../../src/local/clock.js';
 import { ByteWriter } from '../../../src/local/journal/codec/byte-writer.js';
+import { JournalError } from '../../../src/local/journal/journal.js';
 import type { FakeClock } from '../fake-clock.js';
 import type { FakeBatch, FakeEngine } from './fake-engine.js';
 import { FakeWire } from './fake-wire.js';
@@ -191,6 +192,8 @@ class FakeConnection implements Engine<FakeBatch> {
       await Promise.resolve();
       yield rows.slice(at, at + SLICE);
     }
+    const { owner: last } = await this.look(partition);
+    if (last !== owner) throw new JournalError('io', `partition ${partition} has another home since it was read`);
   }
 
   async stage(partition: number): Promise<Stage<FakeBatch>> {
