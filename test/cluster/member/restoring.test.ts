@@ -182,25 +182,30 @@ describe('after the store was emptied', () => {
     assert.deepEqual((await scene.taken(b, kept[0] ?? 0)).ids.at(-1), 'kept');
   });
 
-  it('S341: of two that keep a partition the one that claimed it last writes it back, and the other drops it', async () => {
-    const scene = new Scene();
-    const { stage } = scene;
-    const a = await scene.member('a');
-    await stage.until(() => stage.hasAll(a.member));
-    await scene.submitted(a, 0, 'old');
-    const thaw = a.freeze();
-    const b = await scene.member('b');
-    await stage.until(() => stage.hasAll(b.member));
-    assert.deepEqual((await scene.taken(b, 0)).ids, ['old']);
-    await scene.submitted(b, 0, 'new');
-    scene.flush();
-    thaw();
-    await stage.pass(2_000);
-    assert.deepEqual([a.member.standing(0), b.member.standing(0)], ['closed', 'closed']);
-    assert.ok(told(await scene.restore()).includes('0 written_back b'));
-    await stage.until(() => b.member.isHere(0) && a.member.standing(0) === 'free');
-    assert.deepEqual((await scene.taken(b, 0)).ids, ['new']);
-  });
+  // Members are listed by their ids.
+  for (const [older, newer] of [
+    ['a', 'b'],
+    ['b', 'a'],
+  ] as const)
+    it(`S341: of two that keep a partition the one that claimed it last (${newer}) writes it back, and the other drops it`, async () => {
+      const scene = new Scene();
+      const { stage } = scene;
+      const a = await scene.member(older);
+      await stage.until(() => stage.hasAll(a.member));
+      await scene.submitted(a, 0, 'old');
+      const thaw = a.freeze();
+      const b = await scene.member(newer);
+      await stage.until(() => stage.hasAll(b.member));
+      assert.deepEqual((await scene.taken(b, 0)).ids, ['old']);
+      await scene.submitted(b, 0, 'new');
+      scene.flush();
+      thaw();
+      await stage.pass(2_000);
+      assert.deepEqual([a.member.standing(0), b.member.standing(0)], ['closed', 'closed']);
+      assert.ok(told(await scene.restore()).includes(`0 written_back ${newer}`));
+      await stage.until(() => b.member.isHere(0) && a.member.standing(0) === 'free');
+      assert.deepEqual((await scene.taken(b, 0)).ids, ['new']);
+    });
 
   it('S342: another cluster that began there drops nothing of what members keep; it is given up first, and then by consent', async () => {
     const scene = new Scene();
@@ -406,6 +411,34 @@ describe('after the store was emptied', () => {
     assert.match(refused(first), /^not_restorable: the record of the cluster changes while it is put back/);
     assert.match(refused(second), /^not_restorable: this sidecar restores already/);
     assert.equal(stage.store.recordNow, undefined);
+  });
+
+  it('S338: where the record is that of another cluster nothing is claimed, not by who never saw a guard either', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    stage.store.record({ ...RECORD, id: 'theirs' });
+    const a = stage.start('a', { cluster: RECORD.id });
+    await stage.pass(5 * TTL);
+    assert.deepEqual([stage.store.guard(0).epoch, a.member.standing(0)], [0, 'free']);
+  });
+
+  it('S339: a home that is open still, for its registry is another one, waits for the order too', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = await scene.member('a');
+    await stage.until(() => stage.hasAll(a.member));
+    await scene.submitted(a, 2, 'one');
+    stage.store.empty();
+    await stage.pass(1_000);
+    assert.deepEqual(told(await scene.restore({ partitions: [1] })), ['1 written_back a']);
+    await stage.pass(3_000);
+    assert.deepEqual(
+      [0, 1, 2, 3].map((partition) => stage.store.guard(partition).epoch > 0),
+      [false, true, false, false],
+    );
+    assert.equal(told(await scene.restore()).length, 3);
+    await stage.until(() => stage.hasAll(a.member));
+    assert.deepEqual((await scene.taken(a, 2)).ids, ['one']);
   });
 
   it('S339: a partition that there is not is refused', async () => {
