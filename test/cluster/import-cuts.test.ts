@@ -19,8 +19,9 @@ const LONG = 3_000;
 class Scene {
   readonly clock = new FakeClock();
   readonly engine = new FakeEngine(this.clock);
-  /** Whether the session of the import never ended. */
-  isHeld = true;
+  /** Whether the session of the import never ended; asked more than once. */
+  isHeld: () => boolean = () => true;
+  hasOthers = false;
   #imports = 0;
 
   constructor() {
@@ -32,9 +33,11 @@ class Scene {
     this.#imports += 1;
     const presence = {
       id: `import-${this.#imports}`,
-      refuseOthers: async () => {},
+      refuseOthers: async () => {
+        if (this.hasOthers) throw new CommandFailure('the cluster has members', 1);
+      },
       confirm: async () => {
-        if (!this.isHeld) throw new CommandFailure('the import stood still', 1);
+        if (!this.isHeld()) throw new CommandFailure('the import stood still', 1);
       },
     };
     const rows = {
@@ -81,6 +84,17 @@ class Scene {
   }
 }
 
+/** What it is marked with, one after the other: whether rows count. */
+function marksOf(store: FakeStore): (boolean | undefined)[] {
+  const marks: (boolean | undefined)[] = [];
+  const mark = store.markImport.bind(store);
+  store.markImport = async (next) => {
+    marks.push(next?.counts);
+    await mark(next);
+  };
+  return marks;
+}
+
 /** How many requests a whole import is. */
 async function requests(): Promise<number> {
   const scene = new Scene();
@@ -121,10 +135,12 @@ test('S344: an import that stood still while a sidecar came and went counts noth
   const scene = new Scene();
   const rival = scene.engine.open('rival');
   let isFirst = true;
-  const end = await scene.import(scene.engine.open('import'), async () => {
+  const store = scene.engine.open('import');
+  const marks = marksOf(store);
+  const end = await scene.import(store, async () => {
     if (!isFirst) return;
     isFirst = false;
-    scene.isHeld = false;
+    scene.isHeld = () => false;
     // Its session is over: a sidecar takes one of its guards, and answers somebody.
     const { owner } = scene.engine.guard(2);
     const home = rival.open(await claim(rival, { partition: 2, expected: owner, member: 'rival' }));
@@ -133,12 +149,46 @@ test('S344: an import that stood still while a sidecar came and went counts noth
   });
   assert.ok(end instanceof CommandFailure && /stood still/.test(end.message), String(end));
   assert.equal(scene.engine.mark, undefined, 'sidecars may start');
+  assert.deepEqual(marks, [false, undefined], 'they might have at any time');
   const again = await scene.import(scene.engine.open('again'));
   assert.ok(again instanceof Error && !/stood still/.test(again.message), 'and a second try finds what is there');
-  scene.isHeld = true;
+  scene.isHeld = () => true;
   const third = await scene.import(scene.engine.open('third'));
   assert.match(String(third), /the cluster c is not empty/);
   assert.deepEqual(await scene.rows(), [itemRow(8)]);
+});
+
+test('S344: an import that stood still just before its mark takes the mark back', async () => {
+  const scene = new Scene();
+  let asked = 0;
+  scene.isHeld = () => {
+    asked += 1;
+    return asked === 1;
+  };
+  const store = scene.engine.open('import');
+  const marks = marksOf(store);
+  const end = await scene.import(store);
+  assert.ok(end instanceof CommandFailure && /stood still/.test(end.message), String(end));
+  assert.deepEqual(marks, [false, true, undefined]);
+  assert.deepEqual(await scene.rows(), []);
+});
+
+test('S344: an import beside members claims nothing, and one that finds a partition claimed meanwhile counts nothing', async () => {
+  const scene = new Scene();
+  scene.hasOthers = true;
+  assert.match(String(await scene.import(scene.engine.open('import'))), /the cluster has members/);
+  assert.equal(scene.engine.guard(0).epoch, 0);
+  scene.hasOthers = false;
+  const store = scene.engine.open('again');
+  const guards = store.guards.bind(store);
+  store.guards = async (partitions) => {
+    const found = await guards(partitions);
+    scene.engine.claim({ partition: 1, expected: '', member: 'rival', floor: 0, format: 1 }, 'rival');
+    return found;
+  };
+  assert.match(String(await scene.import(store)), /partition 1 was claimed meanwhile; end all sidecars/);
+  assert.deepEqual([scene.engine.mark, scene.engine.guard(1).owner], [undefined, 'rival']);
+  assert.deepEqual(await scene.rows(), []);
 });
 
 test('S343: tokens that the empty cluster has given stay given', async () => {

@@ -131,6 +131,7 @@ describe('a partition that a person moves', () => {
     await stage.pass(500);
     const view = await moved(stage, moving.move({ partition: 3, member: 'b' }));
     assert.ok(b.member.isHere(3));
+    assert.deepEqual(stage.handedOver, [[3, 'b']], 'once');
     assert.ok(view.paused !== undefined && view.paused <= 100, `${view.paused} ms`);
   });
 
