@@ -1,5 +1,5 @@
-import type { Calls, Pending, Refusal, Reply, Waiting } from '../../coordinator.js';
-import type { HeldCall } from './gates.js';
+import type { Calls, Coordinator, Pending, Refusal, Reply, Waiting } from '../../coordinator.js';
+import type { Gates, HeldCall } from './gates.js';
 import type { OpenCall } from './open-call.js';
 import type { Router } from './router.js';
 import type { Source, Target } from './target.js';
@@ -47,7 +47,17 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   }
 
   /** @param elapsed ms for which the call has waited already */
-  protected abstract send(calls: Calls, elapsed: number): Waiting;
+  protected abstract send(calls: Calls, elapsed: number, home: Coordinator): Waiting;
+
+  /** Before it is asked again, after a home has sent it away, ms. */
+  protected pause(): number {
+    return 0;
+  }
+
+  /** Where it waits for a home. */
+  protected get gates(): Gates {
+    return this.router.gates;
+  }
 
   /** How long it may be held from its beginning, ms. */
   protected patience(): number {
@@ -70,7 +80,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
       this.reply.refuse(router.ended);
       return undefined;
     }
-    if (router.gates.isShut(this.source, partition) || !this.ask()) this.#hold();
+    if (this.gates.isShut(this.source, partition) || !this.ask()) this.#hold();
     if (this.isOver || (this.#pending === undefined && this.#at === 'asked')) return undefined;
     this.#begun();
     this.#track();
@@ -143,7 +153,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   #send(target: Target): Waiting {
     const since = this.#since;
     try {
-      return this.send(target.calls, since === undefined ? 0 : this.router.clock.now() - since);
+      return this.send(target.calls, since === undefined ? 0 : this.router.clock.now() - since, target.home);
     } catch (error) {
       this.#leave();
       if (!this.isOver) this.#at = 'bounced';
@@ -165,7 +175,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   #hold(): void {
     this.#at = 'held';
     this.#track();
-    this.router.gates.hold(this.source, this.partition, this);
+    this.gates.hold(this.source, this.partition, this);
   }
 
   /** Nothing was changed there: it is asked again, at the home that is. */
@@ -174,7 +184,14 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
     const isAsking = this.#at === 'asking';
     this.#leave();
     this.#at = 'bounced';
-    if (!isAsking) this.#hold();
+    if (isAsking) return;
+    const pause = this.pause();
+    if (pause === 0) return this.#hold();
+    this.#at = 'held';
+    this.#track();
+    this.router.clock.after(pause, () => {
+      if (this.#at === 'held') this.gates.hold(this.source, this.partition, this);
+    });
   }
 
   #leave(): void {
