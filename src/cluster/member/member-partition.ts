@@ -80,6 +80,8 @@ export class MemberPartition {
   #hadOwner: number | undefined;
   /** It is claimed from one whose session was over. */
   #isFailover = false;
+  /** The guard was missed at the last look. */
+  #isMissed = false;
   /** When no call was let in any more, for a hand-over. */
   #shutAt = 0;
 
@@ -154,6 +156,13 @@ export class MemberPartition {
         if (tenure === this.#tenure) this.failedOver();
       });
     });
+  }
+
+  /** Whether its guard alone is gone from the store: an idle home writes nothing, and would not notice before somebody claims. */
+  missed(isMissed: boolean): void {
+    const isNews = isMissed && !this.#isMissed;
+    this.#isMissed = isMissed;
+    if (isNews && this.at === 'open') this.failedOver();
   }
 
   /** The store has no guard of it any more, and a person wants it written back from the core here. May be called again. */
@@ -349,11 +358,15 @@ export class MemberPartition {
     void this.#rewriteOnce(tenure);
   }
 
-  async #rewriteOnce(tenure: Tenure, evenWithoutGuard = false): Promise<void> {
+  /** @returns whether it was this call that did it */
+  async #rewriteOnce(tenure: Tenure, evenWithoutGuard = false): Promise<boolean> {
     try {
-      if (await tenure.rewrite(evenWithoutGuard)) this.host.happened(this.number, { kind: 'fell_back' });
+      const isDone = await tenure.rewrite(evenWithoutGuard);
+      if (isDone) this.host.happened(this.number, { kind: 'fell_back' });
+      return isDone;
     } catch (error) {
       if (tenure === this.#tenure && this.at !== 'dropping') this.#fail(error);
+      return false;
     }
   }
 

@@ -358,6 +358,7 @@ export class ClusterMember implements Homes {
       rank: this.#leaving.takesNothing ? undefined : wanted.rank(number, id),
       mayClaim: standing === 'own' && !isQuiet && mayClaimBy(orders.get(number), guard, mayPutBack),
     });
+    own.missed(standing === 'own' && guard.epoch === 0 && !orders.has(number));
     this.#seeHome(own, members.get(guard.member), guard.epoch, guard.owner === '');
   }
 

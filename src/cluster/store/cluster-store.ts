@@ -166,7 +166,7 @@ export interface ClusterStore {
   /** Whether there is a record. @throws JournalError */
   hasRecord(): Promise<boolean>;
   /**
-   * Writes a new record over the one of this revision. `amend` reads, changes and writes.
+   * Writes a new record over the one of this revision and of the same cluster. `amend` reads, changes and writes.
    * @returns whether that was still the one that stood there
    * @throws JournalError
    */
@@ -182,6 +182,11 @@ export interface ClusterStore {
    * @returns false: another one stands there now, nothing was done. @throws JournalError
    */
   restoreRecord(record: ClusterRecord, seen: string, waiting: readonly number[]): Promise<boolean>;
+  /**
+   * Takes back the record of a cluster that never began: no partition of it was claimed, and nothing is ordered.
+   * @returns false: it stands, or another one does. @throws JournalError
+   */
+  withdrawRecord(record: ClusterRecord): Promise<boolean>;
   /** @throws JournalError */
   order(orders: ReadonlyMap<number, RestoreOrder>): Promise<void>;
   /** Their guards are back. @throws JournalError */
@@ -191,7 +196,8 @@ export interface ClusterStore {
   /** @param mark unset: it is done, or nothing came of it. @throws JournalError */
   markImport(mark: ImportMark | undefined): Promise<void>;
   /**
-   * Takes the guard over, if it is as expected, and raises the floor. The answer may be lost although it was done: then
+   * Takes the guard over, if it is as expected, and raises the floor. Of a guard that alone is gone the rows count that are
+   * there. The answer may be lost although it was done: then
    * `guards` shows an owner that this member made. @throws JournalError
    */
   claim(claim: Claim): Promise<Claimed | NotClaimed>;

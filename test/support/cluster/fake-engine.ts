@@ -135,7 +135,7 @@ export class FakeEngine {
     if (now === undefined) return false;
     // The answer of the first time was lost.
     if (this.#record === JSON.stringify(record)) return true;
-    if ((now.revision ?? now.version) !== revision) return false;
+    if (now.id !== record.id || (now.revision ?? now.version) !== revision) return false;
     this.#setRecord(record);
     return true;
   }
@@ -147,7 +147,9 @@ export class FakeEngine {
     if (!isAsExpected) return { claimed: false, guard: before };
     const { partition, member, format } = claim;
     const epoch = nextEpoch(before.epoch, this.now);
-    const guard = { ...before, owner, epoch, member, format, floor: Math.max(before.floor, claim.floor) };
+    // Of a guard that alone is gone the rows count still.
+    const at = before.epoch === 0 && this.rowsOf(partition) > 0 ? this.now : before.at;
+    const guard = { ...before, at, owner, epoch, member, format, floor: Math.max(before.floor, claim.floor) };
     this.#setGuard(partition, guard);
     return { claimed: true, guard, floorBefore: before.floor, now: this.now, rows: this.rowsOf(partition) };
   }
@@ -203,6 +205,23 @@ export class FakeEngine {
   tidy(partition: number, owner: string): void {
     if (this.guard(partition).owner !== owner) throw new JournalError('io', `partition ${partition} has another home`);
     this.usedAhead += 1;
+  }
+
+  withdrawRecord({ id, partitions }: ClusterRecord): boolean {
+    const isClaimed = Array.from({ length: partitions }, (_, one) => this.guard(one)).some(({ epoch }) => epoch > 0);
+    if (this.recordNow?.id !== id || isClaimed || this.orders.size > 0) return false;
+    this.#record = undefined;
+    return true;
+  }
+
+  /** Somebody deletes the record, and nothing else. */
+  dropRecord(): void {
+    this.#record = undefined;
+  }
+
+  /** Somebody deletes the guard of a partition, and nothing else. */
+  dropGuard(partition: number): void {
+    this.#of(partition).guard = undefined;
   }
 
   read(partition: number, owner: string): readonly StoredRow[] {

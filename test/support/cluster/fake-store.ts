@@ -21,6 +21,7 @@ import { RowsAhead } from '../../../src/cluster/store/partition/rows-ahead.js';
 import type { RowChange } from '../../../src/core/contract/rows.js';
 import type { Clock } from '../../../src/local/clock.js';
 import { ByteWriter } from '../../../src/local/journal/codec/byte-writer.js';
+import { JournalError } from '../../../src/local/journal/journal.js';
 import type { FakeClock } from '../fake-clock.js';
 import type { FakeBatch, FakeEngine } from './fake-engine.js';
 import { FakeWire } from './fake-wire.js';
@@ -82,6 +83,10 @@ export class FakeStore implements ClusterStore {
 
   restoreRecord(record: ClusterRecord, seen: string, waiting: readonly number[]): Promise<boolean> {
     return this.wire.request('restoreRecord', undefined, () => this.engine.restoreRecord(record, seen, waiting));
+  }
+
+  withdrawRecord(record: ClusterRecord): Promise<boolean> {
+    return this.wire.request('withdrawRecord', undefined, () => this.engine.withdrawRecord(record));
   }
 
   order(orders: ReadonlyMap<number, RestoreOrder>): Promise<void> {
@@ -202,6 +207,8 @@ class FakeConnection implements Engine<FakeBatch> {
       await Promise.resolve();
       yield rows.slice(at, at + SLICE);
     }
+    const { owner: last } = await this.look(partition);
+    if (last !== owner) throw new JournalError('io', `partition ${partition} has another home since it was read`);
   }
 
   follow(partition: number): Promise<{ readonly id: string; readonly seq: number } | undefined> {

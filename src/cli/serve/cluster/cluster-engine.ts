@@ -30,6 +30,7 @@ import { HomeCoordinator } from '../../../local/home.js';
 import type { Logger } from '../../../observability/logger.js';
 import type { Engine } from '../engine.js';
 import { failStore } from './fail-store.js';
+import { agreeAfterLook } from './first-look.js';
 import { Forwarded } from './forwarded.js';
 import { homelessText } from './homeless.js';
 import { lastSeen } from './last-seen.js';
@@ -37,7 +38,6 @@ import { PartitionLog } from './partition-log.js';
 import { partitionsByState } from './partitions-by-state.js';
 import { reachedAt } from './peer-address.js';
 import { type Peers, startPeers } from './peers.js';
-import { agree } from './record.js';
 import { Standing } from './standing.js';
 import { TakingIn, takeInBefore } from './taking-in.js';
 import { TroubleLog } from './trouble-log.js';
@@ -65,10 +65,16 @@ export async function openCluster(config: Config, cluster: ClusterSettings, opti
       failStore('registry'),
     );
     opened.push(registry);
-    const living = await registry.members().catch(failStore('registry'));
-    const record = await agree(store, living, cluster, config.coordinator).catch(failStore('store'));
+    const record = await agreeAfterLook({
+      store,
+      registry: { members: () => registry.members().catch(failStore('registry')) },
+      cluster,
+      settings: config.coordinator,
+      clock: systemClock,
+    }).catch(failStore('store'));
     const standing = new Standing();
     const routes = new FollowedRoutes(record);
+    const living = await registry.members().catch(failStore('registry'));
     if (living.length > 0) {
       const settings = config.coordinator;
       await takeInBefore({ clock: systemClock, store, registry, routes, settings, log: options.log });

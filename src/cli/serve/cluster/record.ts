@@ -15,7 +15,7 @@ const SECRET_BYTES = 32;
 /** So ids of `keyturn store import` begin, which is a member as long as it runs. */
 export const IMPORTS = 'import-';
 
-type RecordKeeper = Pick<ClusterStore, 'name' | 'record' | 'hasRecord' | 'importUnderWay'>;
+export type RecordKeeper = Pick<ClusterStore, 'name' | 'record' | 'hasRecord' | 'importUnderWay'>;
 
 /**
  * @param living who lives in the registry, asked before this: a member joins when the record is there
@@ -49,7 +49,7 @@ export async function agree(
 }
 
 /** With a record of its own this sidecar would begin empty, beside others that know what was there. */
-function emptied(store: RecordKeeper, cluster: string, member: Member, count: number): CommandFailure {
+export function emptied(store: RecordKeeper, cluster: string, member: Member, count: number): CommandFailure {
   return new CommandFailure(
     `there is no record of the cluster ${cluster} in ${store.name}, but ${count} of its members live, ${member.name} at ${member.address} among them; look whether the store was emptied (FLUSHALL) or whether "store" names another server or database; bring back what it had, or "keyturn cluster restore all", asked of a sidecar that lives, writes back what they keep in memory: end none of them`,
     EXIT.failure,

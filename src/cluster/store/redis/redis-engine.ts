@@ -94,6 +94,9 @@ export class RedisEngine implements Engine<RedisBatch> {
     const guard = await this.#tidy(partition, owner);
     yield* readChunks(this.reader, `${tagOf(this.settings.cluster, partition)}${guard.generation}:`, where);
     if (this.server.identity !== identity) throw storeError('io', `${where} moved to another server while it was read`);
+    // Of what was emptied or taken over meanwhile only a part was read, which nobody may take for the whole.
+    if ((await this.look(partition)).owner !== owner)
+      throw storeError('io', `${where} was emptied, or has another home, since its rows began to be read`);
   }
 
   async stage(partition: number): Promise<Stage<RedisBatch>> {

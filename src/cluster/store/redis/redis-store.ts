@@ -27,7 +27,7 @@ import { importMark } from './import-mark.js';
 import { tagOf } from './keys.js';
 import { ordersKey, ordersOf, orderText } from './orders.js';
 import { RedisEngine, WAIT_FOR_REPLICAS } from './redis-engine.js';
-import { CHANGE_RECORD, CLAIM, FIELDS, RESTORE_RECORD } from './scripts.js';
+import { CHANGE_RECORD, CLAIM, FIELDS, RESTORE_RECORD, WITHDRAW_RECORD } from './scripts.js';
 
 export interface RedisStoreOptions {
   /** Of the cluster: begins every key. */
@@ -214,9 +214,17 @@ class RedisStore implements ClusterStore {
     return this.server.use(async (connection) => {
       const stands = recordOf(await connection.ask(['GET', this.#recordKey]));
       const theirs = seen === '' ? 0 : (stands?.partitions ?? 0);
-      const tag = tagOf(this.settings.cluster, 0).slice(0, -'0}:'.length);
-      const args = [seen, JSON.stringify(record), this.#ordersKey, tag, theirs, ...waiting].map(String);
+      const args = [seen, JSON.stringify(record), this.#ordersKey, this.#tags, theirs, ...waiting].map(String);
       const [answer] = await RESTORE_RECORD.run(connection, this.#recordKey, args);
+      await this.#replicasOn(connection);
+      return answer === 1;
+    });
+  }
+
+  async withdrawRecord({ id, partitions }: ClusterRecord): Promise<boolean> {
+    return this.server.use(async (connection) => {
+      const args = [id, this.#ordersKey, this.#tags, String(partitions)];
+      const [answer] = await WITHDRAW_RECORD.run(connection, this.#recordKey, args);
       await this.#replicasOn(connection);
       return answer === 1;
     });
@@ -272,6 +280,11 @@ class RedisStore implements ClusterStore {
   async close(): Promise<void> {
     this.server.close();
     this.reader.close();
+  }
+
+  /** What the keys of all partitions begin with. */
+  get #tags(): string {
+    return tagOf(this.settings.cluster, 0).slice(0, -'0}:'.length);
   }
 
   async #tell(request: readonly string[]): Promise<void> {
