@@ -118,8 +118,7 @@ export interface Coordinator extends Calls {
    */
   undeliverable(turns: readonly TurnRef[], unwanted?: boolean): void;
   readonly admin: Administration;
-  /** Unset: there are no leaders here yet, which is so in a cluster. */
-  readonly leaders?: Leaders | undefined;
+  readonly leaders: Leaders;
   /** Every number behind the metrics, as it stands now. */
   stats(): CoordinatorStats;
   /**

@@ -31,7 +31,7 @@ export interface ClientWorld {
 /** Before the next try, ms. */
 const SOON = 100;
 
-class Client {
+export class Client {
   constructor(protected readonly world: ClientWorld) {}
 
   protected ask<T>(

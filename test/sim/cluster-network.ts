@@ -8,7 +8,6 @@ import type {
   Administration,
   AwaitAnswer,
   AwaitRequest,
-  Calls,
   Coordinator,
   CoordinatorStanding,
   CoordinatorStats,
@@ -17,6 +16,7 @@ import type {
   DrainReport,
   EnQueueAnswer,
   EnQueueRequest,
+  Leaders,
   NackAnswer,
   NackRequest,
   Refusal,
@@ -36,7 +36,7 @@ import type { Chance } from './random.js';
 /** What was heard of a call; `lost`: nothing, and nobody knows what became of it. */
 export type Heard<T> = { readonly answer: T } | { readonly refusal: Refusal } | 'lost';
 
-export type Send<T> = (calls: Calls, reply: Reply<T>) => Waiting;
+export type Send<T> = (home: Coordinator, reply: Reply<T>) => Waiting;
 
 export class ClusterNetwork {
   /** Ways between members that are cut, `from>to`. */
@@ -136,7 +136,7 @@ interface Leaving<T> extends Reply<T> {
   leaves(answer: T, home: string): void;
 }
 
-type Forward = (send: (calls: Calls, reply: Reply<never>) => unknown, reply: Reply<never>) => void;
+type Forward = (send: (home: Coordinator, reply: Reply<never>) => unknown, reply: Reply<never>) => void;
 
 function noHome(partition: number): Refusal {
   return { kind: 'no_home', partition, description: 'ask again', retryAfter: 50 };
@@ -178,6 +178,14 @@ export class RemoteHome implements Coordinator {
     return this.#forward((calls, to) => calls.awaitItem(request, to), reply);
   }
 
+  readonly leaders: Leaders = {
+    stand: (request, reply) => this.#forward(({ leaders }, to) => leaders.stand(request, to), reply),
+    report: (request, reply) => this.#forward(({ leaders }, to) => leaders.report(request, to), reply),
+    withdraw: (request, reply) => this.#forward(({ leaders }, to) => leaders.withdraw(request, to), reply),
+    awaitLeader: (request, reply) => this.#forward(({ leaders }, to) => leaders.awaitLeader(request, to), reply),
+    yieldLeader: (group, reply) => this.#forward(({ leaders }, to) => leaders.yieldLeader(group, to), reply),
+  };
+
   undeliverable(): void {}
 
   openSession(): Result<Session> {
@@ -203,8 +211,8 @@ export class RemoteHome implements Coordinator {
   async close(): Promise<void> {}
 
   /** A call that is sent away answers by the reply that it came with. */
-  #forward<T>(send: (calls: Calls, reply: Reply<T>) => unknown, reply: Reply<T>): undefined {
+  #forward<T>(send: (home: Coordinator, reply: Reply<T>) => unknown, reply: Reply<T>): undefined {
     // The type of the answer is that of the method by which it was asked for: nobody in between looks into it.
-    this.forward(send as (calls: Calls, reply: Reply<never>) => unknown, reply as Reply<never>);
+    this.forward(send as (home: Coordinator, reply: Reply<never>) => unknown, reply as Reply<never>);
   }
 }

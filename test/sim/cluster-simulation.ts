@@ -10,6 +10,7 @@ import type { Fault } from '../support/cluster/fake-wire.js';
 import { type ClientWorld, ClusterProducer, Consumer, Locker } from './cluster-clients.js';
 import { WatchedEngine } from './cluster-engine.js';
 import { FallBacks } from './cluster-fall-backs.js';
+import { Career, LeaderLedger } from './cluster-leaders.js';
 import { ClusterLedger } from './cluster-ledger.js';
 import { ClusterNetwork } from './cluster-network.js';
 import { SimProcess } from './cluster-process.js';
@@ -20,6 +21,7 @@ const PARTITIONS = 4;
 const MEMBERS = ['a', 'b', 'c'] as const;
 const LOCKS = ['locks-0', 'locks-1', 'locks-2'];
 const ITEMS = ['items-0', 'items-1', 'items-2'];
+const GROUPS = ['group-0', 'group-1', 'group-2'];
 const BUSY_MS = 60_000;
 /** Longer than whatever may still be going on. */
 const QUIET_MS = 60_000;
@@ -34,6 +36,10 @@ export interface ClusterOutcome {
   readonly items: number;
   readonly finished: number;
   readonly excused: number;
+  /** Terms that somebody worked in, those that followed one of another home, and those that were handed over. */
+  readonly terms: number;
+  readonly termsTakenOver: number;
+  readonly termsHandedOver: number;
   readonly calls: number;
   readonly forwarded: number;
   readonly deeds: number;
@@ -48,6 +54,7 @@ export class ClusterSimulation {
   readonly #registry: FakeRegistryEngine;
   readonly #map = new PartitionMap(PARTITIONS, new Map());
   readonly #ledger: ClusterLedger;
+  readonly #leaders: LeaderLedger;
   readonly #network: ClusterNetwork;
   readonly #clients: ClientWorld;
   readonly #settings: CoordinatorSettings;
@@ -74,6 +81,11 @@ export class ClusterSimulation {
     this.#ledger = new ClusterLedger(
       () => time.now,
       partitionOf,
+      (what) => this.#broken(what),
+    );
+    this.#leaders = new LeaderLedger(
+      () => time.now,
+      (group) => this.#ledger.excusesOf(group),
       (what) => this.#broken(what),
     );
     const all = () => [...this.#processes.values()];
@@ -117,6 +129,7 @@ export class ClusterSimulation {
     await this.#pass(QUIET_MS);
     if (this.#violations.length === 0) await this.#checkEnd();
     const { grants, takenOver, items, finished, excused } = this.#ledger;
+    const { terms, takenOver: termsTakenOver, handedOver: termsHandedOver } = this.#leaders;
     const { calls, forwarded } = this.#network;
     const outcome = {
       grants,
@@ -124,6 +137,9 @@ export class ClusterSimulation {
       items,
       finished,
       excused,
+      terms,
+      termsTakenOver,
+      termsHandedOver,
       calls,
       forwarded,
       deeds: this.#deeds,
@@ -166,6 +182,8 @@ export class ClusterSimulation {
       for (const key of ['x', 'y']) new ClusterProducer(this.#clients, queue, key).start();
       for (let i = 0; i < 2; i++) new Consumer(this.#clients, `consumer${i}`, queue).start();
     }
+    for (const group of GROUPS)
+      for (let i = 0; i < 3; i++) new Career(this.#clients, this.#leaders, `worker${i}`, group).start();
   }
 
   #fault(process: SimProcess, does: string): Fault {
@@ -322,6 +340,7 @@ export class ClusterSimulation {
     );
     if (Math.max(...shares) > Math.max(most, Math.ceil(PARTITIONS / MEMBERS.length)))
       this.#broken(`partitions are shared out as ${shares}`);
+    for (const group of GROUPS) if (!this.#leaders.wasLed(group, QUIET_MS / 2)) this.#broken(`nobody leads ${group}`);
     for (const name of this.#ledger.left) {
       const state = await this.#stateOf(name);
       if (state !== 'done') this.#broken(`${name} was accepted, and is ${state}`);

@@ -15,6 +15,7 @@ import { countQueues } from './count-queues.js';
 import { Drain } from './drain.js';
 import { RoutedAdministration } from './routed-administration.js';
 import { RoutedCalls } from './routed-calls.js';
+import { RoutedLeaders } from './routed-leaders.js';
 import { RoutedSession } from './routed-session.js';
 import { Router, type RouterOptions } from './router.js';
 import { StatsOfMember } from './stats.js';
@@ -38,6 +39,7 @@ const LAST_HAND_OVER = 1_000;
 /** All partitions of a cluster as one coordinator, wherever their homes are. */
 export class ClusterCoordinator extends RoutedCalls implements Coordinator {
   readonly admin: RoutedAdministration;
+  readonly leaders: RoutedLeaders;
   readonly #stats: StatsOfMember;
   readonly #sessions = new Set<RoutedSession>();
   readonly #leaving: Leaving | undefined;
@@ -50,6 +52,7 @@ export class ClusterCoordinator extends RoutedCalls implements Coordinator {
     const router = new Router(options);
     super(router, router);
     this.admin = new RoutedAdministration(router);
+    this.leaders = new RoutedLeaders(router);
     this.#stats = new StatsOfMember(router, () => this.#sessions.size);
     this.#leaving = options.leaving;
     this.#stopListening = router.homes.onChange((partitions) => this.#changed(partitions));
@@ -115,6 +118,7 @@ export class ClusterCoordinator extends RoutedCalls implements Coordinator {
     this.#stopListening();
     const closed = this.#here().map((home) => home.close());
     router.gates.close(DRAINING);
+    router.leaderGates.close(DRAINING);
     router.endAll(DRAINING, false);
     for (const session of this.#sessions) session.rest();
     this.#draining?.end();
@@ -132,6 +136,7 @@ export class ClusterCoordinator extends RoutedCalls implements Coordinator {
     // Sessions first: calls that are held go where they were said hello.
     for (const session of [...this.#sessions]) session.changed(partitions);
     this.router.gates.changed(partitions);
+    this.router.leaderGates.changed(partitions);
     this.admin.changed(partitions);
   }
 

@@ -1,5 +1,5 @@
-import type { Calls, Pending, Refusal, Reply, Waiting } from '../../coordinator.js';
-import type { HeldCall } from './gates.js';
+import type { Calls, Coordinator, Pending, Refusal, Reply, Waiting } from '../../coordinator.js';
+import type { Gates, HeldCall } from './gates.js';
 import type { OpenCall } from './open-call.js';
 import type { Router } from './router.js';
 import type { Source, Target } from './target.js';
@@ -55,7 +55,17 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   }
 
   /** @param elapsed ms for which the call has waited already */
-  protected abstract send(calls: Calls, elapsed: number): Waiting;
+  protected abstract send(calls: Calls, elapsed: number, home: Coordinator): Waiting;
+
+  /** Before it is asked again, after a home has sent it away, ms. */
+  protected pause(): number {
+    return 0;
+  }
+
+  /** Where it waits for a home. */
+  protected get gates(): Gates {
+    return this.router.gates;
+  }
 
   /** How long it may be held from its beginning, ms. */
   protected patience(): number {
@@ -78,7 +88,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
       this.reply.refuse(router.ended);
       return undefined;
     }
-    if (router.gates.isShut(this.source, partition) || !this.ask()) this.#hold();
+    if (this.gates.isShut(this.source, partition) || !this.ask()) this.#hold();
     if (this.isOver || (this.#pending === undefined && this.#at === 'asked')) return undefined;
     this.#begun();
     this.#track();
@@ -153,7 +163,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   #send(target: Target): Waiting {
     const since = this.#since;
     try {
-      return this.send(target.calls, since === undefined ? 0 : this.router.clock.now() - since);
+      return this.send(target.calls, since === undefined ? 0 : this.router.clock.now() - since, target.home);
     } catch (error) {
       this.#leave();
       if (!this.isOver) this.#at = 'bounced';
@@ -175,7 +185,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   #hold(): void {
     this.#at = 'held';
     this.#track();
-    this.router.gates.hold(this.source, this.partition, this);
+    this.gates.hold(this.source, this.partition, this);
   }
 
   /** It has time anew, but once: the first home may have had it for long. */
@@ -192,7 +202,14 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
     const isAsking = this.#at === 'asking';
     this.#leave();
     this.#at = 'bounced';
-    if (!isAsking) this.#hold();
+    if (isAsking) return;
+    const pause = this.pause();
+    if (pause === 0) return this.#hold();
+    this.#at = 'held';
+    this.#track();
+    this.router.clock.after(pause, () => {
+      if (this.#at === 'held') this.gates.hold(this.source, this.partition, this);
+    });
   }
 
   #leave(): void {

@@ -29,6 +29,8 @@ export class Router implements Source {
   readonly settings: CoordinatorSettings;
   readonly incarnation: string;
   readonly gates: Gates;
+  /** Of calls about leaders. */
+  readonly leaderGates: Gates;
   readonly turns: LiveTurns;
   map: PartitionMap;
   /** Set: no new work is taken any more, for this reason. */
@@ -51,7 +53,9 @@ export class Router implements Source {
     this.settings = settings;
     this.incarnation = incarnation;
     this.turns = new LiveTurns(clock);
-    this.gates = new Gates(clock, homes, failed ?? ((error) => thrown(clock, error)));
+    const fails = failed ?? ((error: unknown) => thrown(clock, error));
+    this.gates = new Gates(clock, homes, fails);
+    this.leaderGates = new Gates(clock, homes, fails);
   }
 
   target(partition: number): Target | undefined {

@@ -22,6 +22,7 @@ import { BEAT, LARGE_BYTES, LARGE_LANE, MOST_OPEN, MOST_UNSENT, SMALL_LANE } fro
 import { CANCELLED, failed, noHome, tooManyCalls } from './refusals.js';
 import { ServedAdministration } from './served-administration.js';
 import { type CallSink, type Order, ServedCall, Unordered } from './served-call.js';
+import { askLeaders } from './served-leaders.js';
 import { type OpenedSession, type ServedSession, ServedSessions, type SessionSink } from './served-session.js';
 import { placed, writeEntry } from './write-entry.js';
 
@@ -48,6 +49,7 @@ interface ServedListener {
 /** A gateway has looked at deadlines and named who asks. */
 const NO_CALLER: Caller = { getPeer: () => '', getDeadline: () => Number.POSITIVE_INFINITY, waiting: 0 };
 const AT_ONCE = 1_000;
+const NO_CALL = Object.freeze({ id: 0, call: undefined });
 const PATH = 'keyturn.peer.v1.PeerService/Link';
 
 export class ServedLink implements CallSink, SessionSink {
@@ -98,7 +100,7 @@ export class ServedLink implements CallSink, SessionSink {
     const { out } = wanted;
     const before = out.length;
     try {
-      const start = out.open(TELL.replies);
+      const start = out.open(call.form.entry ?? TELL.replies);
       out.number(1, call.id);
       call.form.write(out, answer);
       out.close(start);
@@ -218,9 +220,10 @@ export class ServedLink implements CallSink, SessionSink {
     }
   }
 
-  #call({ session, partition, maxWait, stamp, command }: CallHead, isOld: boolean): void {
-    if (command?.call === undefined || command.id === 0) throw new RangeError('a call without an id or a command');
-    const { id, call } = command;
+  #call(head: CallHead, isOld: boolean): void {
+    const { partition, command, leader } = head;
+    const { id, call } = command ?? leader ?? NO_CALL;
+    if (call === undefined || id === 0) throw new RangeError('a call without an id or a command');
     if (this.#waiting.has(id)) throw new RangeError(`call ${id} is open already`);
     if (call.$case === 'cancel') throw new RangeError('a cancel of the public protocol');
     const home = isOld ? undefined : this.context.home(partition);
@@ -228,10 +231,7 @@ export class ServedLink implements CallSink, SessionSink {
     if (this.openCalls >= MOST_OPEN) return this.#refuse(id, tooManyCalls(MOST_OPEN));
     const served = this.#commandOf(id);
     try {
-      const at = session === 0 ? undefined : this.#sessions.at(session, partition, home);
-      if (at !== undefined && 'kind' in at) served.refuse(at);
-      else if (call.$case === 'hello') this.#hello(served, at, call.value, stamp);
-      else this.#ask(served, call, at, home, maxWait);
+      this.#begin(served, head, home);
     } catch (error) {
       this.context.check.forget();
       if (this.#close(served)) this.#fail(id, error);
@@ -240,6 +240,21 @@ export class ServedLink implements CallSink, SessionSink {
     }
     if (served.stage === 'done') this.#spare = served;
     else if (!this.#isOver) this.#keep(served);
+  }
+
+  #begin(served: ServedCall, head: CallHead, home: Coordinator): void {
+    const { session, partition, maxWait, stamp, command, leader } = head;
+    if (leader?.call !== undefined) {
+      served.order = this.#orderOf(home);
+      served.pending = askLeaders(home.leaders, leader.call, this.context.check, served);
+      return;
+    }
+    const call = command?.call;
+    if (call === undefined || call.$case === 'cancel') return;
+    const at = session === 0 ? undefined : this.#sessions.at(session, partition, home);
+    if (at !== undefined && 'kind' in at) served.refuse(at);
+    else if (call.$case === 'hello') this.#hello(served, at, call.value, stamp);
+    else this.#ask(served, call, at, home, maxWait);
   }
 
   #commandOf(id: number): ServedCall {
