@@ -164,6 +164,8 @@ export interface DrainReport {
 }
 
 export interface Administration {
+  /** The same, asked by one of this name, of at most 256 bytes: a home elsewhere is told it. Unset: it asks nobody elsewhere, or not yet. */
+  by?(principal: string): Administration;
   listQueues(request: ListQueuesRequest): Promise<Result<QueuePage>>;
   listKeys(request: ListKeysRequest): Promise<Result<KeyPage>>;
   explainKey(queue: string, key: string): Promise<Result<KeyExplanation>>;

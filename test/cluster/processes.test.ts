@@ -15,7 +15,7 @@ const EACH = 10;
 const ALL = QUEUES.length * KEYS.length * EACH;
 
 function member(t: TestContext, redis: TestRedis, ...more: string[]): Promise<ServeProcess> {
-  return ServeProcess.start(t, ['--store', redis.url, '--cluster-session', '1s', ...more]);
+  return ServeProcess.start(t, ['--store', redis.url, '--cluster-session', '3s', ...more]);
 }
 
 async function clientOf(t: TestContext, sidecar: ServeProcess): Promise<Keyturn> {

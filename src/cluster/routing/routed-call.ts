@@ -30,6 +30,9 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   #isTracked = false;
   /** Why it was called off here. */
   #ending: Refusal | undefined;
+  /** A home may have carried it out: it was asked again since. */
+  #unknown: Refusal | undefined;
+  #repeatUntil: number | undefined;
   /** Given up in the middle of being asked: its place there, too? */
   #leaves = false;
   /** By which it is about this partition. */
@@ -46,6 +49,11 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
 
   /** The drain refuses it. What ends turns, or only looks, goes on. */
   protected abstract readonly isNewWork: boolean;
+
+  /** Asked once more it is known again, and answered as it was. */
+  protected get mayRepeat(): boolean {
+    return false;
+  }
 
   get holdsUpDrain(): boolean {
     return true;
@@ -79,7 +87,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   }
 
   get deadline(): number {
-    return this.#begun() + this.patience();
+    return this.#repeatUntil ?? this.#begun() + this.patience();
   }
 
   /** Call it once. */
@@ -122,11 +130,13 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
 
   refuse(refusal: Refusal): void {
     if (refusal.kind === 'no_home') this.#bounce();
+    else if (refusal.kind === 'store_unavailable' && this.mayRepeat && !this.router.isClosed) this.#repeat(refusal);
     else if (this.#finish()) this.reply.refuse((refusal.kind === 'cancelled' && this.#ending) || refusal);
   }
 
   giveUp(refusal: Refusal): void {
-    if (this.#finish()) this.reply.refuse(refusal);
+    // That nothing was changed is not known.
+    if (this.#finish()) this.reply.refuse(this.#unknown ?? refusal);
   }
 
   cancel(leave = false): void {
@@ -152,7 +162,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
     if (!(closing || this.isNewWork)) return;
     // A home elsewhere says by itself whether it could be called off.
     this.#ending = refusal;
-    if (this.callOff()) this.reply.refuse(refusal);
+    if (this.callOff()) this.reply.refuse(this.#unknown ?? refusal);
     else if (closing && this.#finish()) this.reply.refuse(UNKNOWN);
   }
 
@@ -207,6 +217,14 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
     this.#at = 'held';
     this.#track();
     this.gates.hold(this.source, this.partition, this);
+  }
+
+  /** It has time anew, but once: the first home may have had it for long. */
+  #repeat(refusal: Refusal): void {
+    if (this.isOver) return;
+    this.#repeatUntil ??= this.router.clock.now() + PATIENCE;
+    this.#unknown = refusal;
+    this.#bounce();
   }
 
   /** Nothing was changed there: it is asked again, at the home that is. */

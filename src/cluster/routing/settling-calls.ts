@@ -24,6 +24,14 @@ abstract class SettlingCall<A> extends RoutedCall<A> {
     return false;
   }
 
+  /**
+   * At once, before others of its key are settled: a home remembers no more than the last eight. Who repeats it a second later
+   * may hear that nothing is known of its turn.
+   */
+  protected override get mayRepeat(): boolean {
+    return true;
+  }
+
   /** The turn lives no more. */
   protected abstract ended(): void;
 

@@ -6,6 +6,7 @@ import type { Command, FastDecoder } from '../session/codec/fast-decoder.js';
 import { readTurnRef } from './codec/answers.js';
 import { CALL } from './codec/entries.js';
 import type { WireReader } from './codec/wire-reader.js';
+import { MOST_PRINCIPAL } from './limits.js';
 
 export interface CallHead {
   session: number;
@@ -50,7 +51,7 @@ export class CallReader {
       else if (field === CALL.partition) head.partition = from.number();
       else if (field === CALL.command) head.command = this.#command(from);
       else if (field === CALL.maxWait) head.maxWait = boundOf(from.number());
-      else if (field === CALL.principal) head.principal = from.text();
+      else if (field === CALL.principal) head.principal = principalOf(from);
       else if (field === CALL.stampAt) stampAt = from.number();
       else if (field === CALL.leader) head.leader = LeaderCall.decode(from.window());
       else if (field === CALL.stampBy) head.stamp = { at: stampAt, by: from.text() };
@@ -67,6 +68,13 @@ export class CallReader {
     from.skipTo(end);
     return command;
   }
+}
+
+/** @throws RangeError of one that no gateway sends */
+function principalOf(from: WireReader): string {
+  const name = from.text();
+  if (Buffer.byteLength(name) <= MOST_PRINCIPAL) return name;
+  throw new RangeError(`a name of ${Buffer.byteLength(name)} bytes of who asks; allowed: ${MOST_PRINCIPAL}`);
 }
 
 function boundOf(number: number): number | undefined {
@@ -126,19 +134,22 @@ export function readAdminCall(from: WireReader): {
   readonly id: number;
   readonly partition: number;
   readonly request: Buffer;
+  readonly principal: string;
 } {
   const outer = from.enter();
   let id = 0;
   let partition = 0;
   let request: Buffer = NOTHING;
+  let principal = '';
   for (let field = from.field(); field !== 0; field = from.field()) {
     if (field === 1) id = from.number();
     else if (field === 2) partition = from.number();
     else if (field === 3) request = from.window();
+    else if (field === 4) principal = principalOf(from);
     else from.skip();
   }
   from.leave(outer);
-  return { id, partition, request };
+  return { id, partition, request, principal };
 }
 
 interface WatchAsked {
@@ -146,6 +157,7 @@ interface WatchAsked {
   readonly partition: number;
   readonly queue: string | undefined;
   readonly key: string | undefined;
+  readonly principal: string;
 }
 
 export function readWatch(from: WireReader): WatchAsked {
@@ -154,13 +166,15 @@ export function readWatch(from: WireReader): WatchAsked {
   let partition = 0;
   let queue: string | undefined;
   let key: string | undefined;
+  let principal = '';
   for (let field = from.field(); field !== 0; field = from.field()) {
     if (field === 1) id = from.number();
     else if (field === 2) partition = from.number();
     else if (field === 3) queue = from.text();
     else if (field === 4) key = from.text();
+    else if (field === 5) principal = principalOf(from);
     else from.skip();
   }
   from.leave(outer);
-  return { id, partition, queue, key };
+  return { id, partition, queue, key, principal };
 }

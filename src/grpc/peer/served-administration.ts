@@ -1,4 +1,4 @@
-import type { Coordinator, CoordinatorEvent, Refusal, Watch } from '../../coordinator.js';
+import type { Administration, Coordinator, CoordinatorEvent, Refusal, Watch } from '../../coordinator.js';
 import type { WireWriter } from '../session/codec/wire-writer.js';
 import { readAdminCall, readWatch } from './ask-reader.js';
 import { askAdmin, events as eventShape } from './codec/admin.js';
@@ -42,21 +42,21 @@ export class ServedAdministration {
    * @param unlike set: nothing is taken, for that reason
    */
   ask(from: WireReader, open: number, unlike: string | undefined): void {
-    const { id, partition, request } = readAdminCall(from);
+    const { id, partition, request, principal } = readAdminCall(from);
     const home = this.#homeFor(id, partition, open, unlike);
     if (home === undefined) return;
     this.#open.add(id);
-    this.#answer(id, home, request)
+    this.#answer(id, adminOf(home, principal), request)
       .catch((error: unknown) => this.served.fail(id, error))
       .finally(() => this.#open.delete(id));
   }
 
   watch(from: WireReader, open: number, unlike: string | undefined): void {
-    const { id, partition, queue, key } = readWatch(from);
+    const { id, partition, queue, key, principal } = readWatch(from);
     const home = this.#homeFor(id, partition, open, unlike);
     if (home === undefined) return;
     const pump = new Pump(this.served, id);
-    const begun = home.admin.watch(queue, key, pump);
+    const begun = adminOf(home, principal).watch(queue, key, pump);
     if (!begun.ok) return this.served.refuse(id, begun.refusal);
     this.#watches.set(id, begun.value);
     pump.onEnd = () => this.#watches.delete(id);
@@ -74,8 +74,8 @@ export class ServedAdministration {
     this.#watches.clear();
   }
 
-  async #answer(id: number, home: Coordinator, request: Buffer): Promise<void> {
-    const result = await askAdmin(home.admin, request);
+  async #answer(id: number, admin: Administration, request: Buffer): Promise<void> {
+    const result = await askAdmin(admin, request);
     if (this.served.isOver()) return;
     if (!result.ok) return this.served.refuse(id, result.refusal);
     const { value } = result;
@@ -90,6 +90,10 @@ export class ServedAdministration {
     else return home;
     return undefined;
   }
+}
+
+function adminOf({ admin }: Coordinator, principal: string): Administration {
+  return principal === '' ? admin : (admin.by?.(principal) ?? admin);
 }
 
 /** From the bounded buffer of a watch to its gateway, no faster than the gateway reads. */

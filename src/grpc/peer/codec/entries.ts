@@ -59,11 +59,20 @@ export function writeBytes(out: WireWriter, field: number, id: number, bytes: Ui
   out.close(start, bytes.length);
 }
 
-export function writeAdminCall(out: WireWriter, id: number, partition: number, request: Uint8Array): void {
+export function writeAdminCall(
+  out: WireWriter,
+  {
+    id,
+    partition,
+    request,
+    principal,
+  }: { readonly id: number; readonly partition: number; readonly request: Uint8Array; readonly principal: string },
+): void {
   const start = out.open(ASK.adminCalls, request.length);
   out.number(1, id);
   out.number(2, partition);
   out.bytes(3, request);
+  out.text(4, principal);
   out.close(start, request.length);
 }
 
@@ -71,7 +80,11 @@ export function writeWatch(
   out: WireWriter,
   id: number,
   partition: number,
-  { queue, key }: { readonly queue: string | undefined; readonly key: string | undefined },
+  {
+    queue,
+    key,
+    principal,
+  }: { readonly queue: string | undefined; readonly key: string | undefined; readonly principal: string },
 ): void {
   const start = out.open(ASK.watches);
   out.number(1, id);
@@ -79,6 +92,7 @@ export function writeWatch(
   // An empty one is not the same as none.
   if (queue !== undefined) out.message(3, Buffer.from(queue));
   if (key !== undefined) out.message(4, Buffer.from(key));
+  out.text(5, principal);
   out.close(start);
 }
 
