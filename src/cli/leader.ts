@@ -1,6 +1,6 @@
 /** `keyturn leader`: who leads a group. */
 import type { GroupInfo } from '@keyturn/client';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { harmless, harmlessJson } from '../observability/harmless.js';
 import { act, StopSignals } from './action.js';
 import { EXIT } from './exit-codes.js';
@@ -33,7 +33,7 @@ export function registerLeader(program: Command): void {
     .description('Shows who leads a group, asked where that is decided.')
     .argument('<group>', 'the group', text)
     .option('--watch', 'go on, and show every change')
-    .option('--yield', 'ask the leader to hand over')
+    .addOption(new Option('--yield', 'ask the leader to hand over').conflicts('watch'))
     .option('--json', 'print JSON');
   sidecarOptions(command)
     .addHelpText('after', HELP)

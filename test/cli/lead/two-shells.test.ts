@@ -36,3 +36,21 @@ test('Ctrl-C ends the command, and the other shell goes on at once with what it 
   assert.equal(await first.ended, 130);
   assert.ok(first.lines.includes('stopped'));
 });
+
+test('kill -9 of the leader ends its command, and the next shell begins when the ttl is over', async (t) => {
+  const shell = await shells(t);
+  const first = shell('--ttl', '3s');
+  const begun = await first.said('began with: , after NONE');
+  const second = shell('--ttl', '3s');
+  await second.said('standing in group backup');
+  const killedAt = performance.now();
+  first.signal('SIGKILL');
+  // Only with its command everything that it wrote to has ended.
+  assert.equal(await first.ended, 'SIGKILL');
+  assert.ok(first.lines.includes('stopped'));
+  assert.ok(!second.lines.some((line) => line.includes('began')));
+  const next = await second.said('began with: , after LOST');
+  assert.ok(termOf(next) > termOf(begun));
+  // The last `alive` was sent up to a third of the time before.
+  assert.ok(performance.now() - killedAt > 1_500);
+});

@@ -109,10 +109,16 @@ export class Term {
     if (this.#isOver || this.loss !== undefined) return false;
     this.loss = loss;
     this.#stopTimers();
-    const error = new TermLostError(this.host.group, this.number, loss);
+    const error = new TermLostError(this.host.group, this.number, loss, this.#leftAfter(loss));
     this.#lost.abort(error);
     this.#abort.abort(error);
     return true;
+  }
+
+  /** The sidecar may have begun the next term already, or it does not before this one would have ended. */
+  #leftAfter(loss: TermLoss): number {
+    if (loss === 'ttl' || loss === 'unknown') return 0;
+    return Math.max(0, this.#until + marginOf(this.ttl, this.host.margin) - this.host.clock.now());
   }
 
   end(): void {
