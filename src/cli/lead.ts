@@ -43,6 +43,8 @@ Examples:
 `;
 
 const HOUR = 3_600_000;
+/** What goes wrong in a career is said by the career. */
+const SAID_ALREADY = { warn: () => {} };
 
 export function registerLead(program: Command): void {
   const command = program
@@ -91,11 +93,12 @@ async function lead(command: readonly string[], options: LeadOptions): Promise<n
   process.on('SIGTSTP', stay);
   const stateFile = await StateFile.make();
   try {
-    return await withSidecar(options, async (client) => {
+    const lead = async (client: Keyturn) => {
       // A person who forgot to start a sidecar shall be told at once.
       await client.admin.getLeader(options.group);
       return new Lead(client, options, killAfter, stateFile, stop).run(command);
-    });
+    };
+    return await withSidecar(options, lead, SAID_ALREADY);
   } finally {
     process.off('SIGTSTP', stay);
     stop.release();

@@ -69,7 +69,7 @@ export class CommandCareer implements LeaderCareer {
     signal.removeEventListener('abort', ask);
     if (ending.kind === 'not_started') say(ending.why);
     ended(ending.exitCode, lost.aborted);
-    if (ending.exitCode !== 0 && !signal.aborted) throw new Error(`the command ended with ${ending.exitCode}`);
+    if (ending.exitCode !== 0 && !signal.aborted) throw this.#failed(`the command ended with ${ending.exitCode}`);
   }
 
   async handOver(_reason: HandOverReason, _left: number, lost: AbortSignal): Promise<Uint8Array> {

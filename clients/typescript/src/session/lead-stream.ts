@@ -8,6 +8,8 @@ import type { LeadSaying, LeadStream, LeadStreamHandlers, OpenLeadStream } from 
 
 /** What the sidecar takes in one message. */
 const COMMANDS = 1_000;
+/** A sidecar that does not end the stream, ms: it is ended without it. */
+const ENDING = 1_000;
 
 export function grpcLeadStreams(address: string, channel: Channel, security: Security = 'plain'): OpenLeadStream {
   const client = new LeaderServiceClient(address, credentials.createInsecure(), { channelOverride: channel });
@@ -36,9 +38,12 @@ class GrpcLeadStream implements LeadStream {
     }
   }
 
-  destroy(): void {
+  end(): void {
     this.#handlers = undefined;
-    this.call.cancel();
+    const cancel = setTimeout(() => this.call.cancel(), ENDING);
+    this.call.once('status', () => clearTimeout(cancel));
+    // Not cancelled: that would overtake the last words.
+    this.call.end();
   }
 
   #told(all: LeadResponse['news']): void {
