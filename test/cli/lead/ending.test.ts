@@ -6,14 +6,14 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { type Serving, serve, temporaryFolder } from '../keyturn-process.js';
-import { LeadShell } from './lead-shell.js';
+import { type Cleanup, type Serving, serve, temporaryFolder } from '../keyturn-process.js';
+import { LeadShell, lastFirst } from './lead-shell.js';
 
 const WORK = 'n=0; while [ $n -lt 900 ]; do n=$((n+1)); echo "$NAME" >> diary; sleep 0.03; done';
 /** Says that it begins, and works until it is told to end. */
-const LISTENS = `trap 'echo "$NAME stops"; exit 0' TERM; echo "$NAME begins"; ${WORK}`;
+const LISTENS = `trap 'echo "$NAME stops"; exit 0' TERM; echo "$NAME" >> diary; echo "$NAME begins"; ${WORK}`;
 /** The same, and does not end. */
-const DEAF = `trap 'echo "$NAME hears"' TERM; echo "$NAME begins"; ${WORK}`;
+const DEAF = `trap 'echo "$NAME hears"' TERM; echo "$NAME" >> diary; echo "$NAME begins"; ${WORK}`;
 
 interface Place {
   readonly sidecar: Serving;
@@ -23,17 +23,24 @@ interface Place {
   turns(): Promise<string>;
 }
 
-async function place(t: TestContext, sidecar: Serving, group: string): Promise<Place> {
-  const cwd = await temporaryFolder(t);
+async function place(t: Cleanup, sidecar: Serving, group: string): Promise<Place> {
+  const cleanup = lastFirst(t);
+  const cwd = await temporaryFolder(cleanup);
   const shell = (name: string, script: string, ...options: string[]) => {
     const words = ['--group', group, '--ttl', '3s', ...options, '--', 'sh', '-c', script];
-    return new LeadShell(t, words, { address: sidecar.address, cwd, env: { NAME: name, DEAF } });
+    return new LeadShell(cleanup, words, { address: sidecar.address, cwd, env: { NAME: name, DEAF } });
   };
   const turns = async () => {
     const names = (await readFile(join(cwd, 'diary'), 'utf8')).trimEnd().split('\n');
     return names.filter((name, at) => name !== names[at - 1]).join(' ');
   };
   return { sidecar, group, shell, turns };
+}
+
+/** With a sidecar that may be stopped. */
+async function placeOfItsOwn(t: TestContext): Promise<Place> {
+  const cleanup = lastFirst(t);
+  return place(cleanup, await serve(cleanup), 'g');
 }
 
 describe('a command that does not end', { concurrency: true }, () => {
@@ -47,16 +54,14 @@ describe('a command that does not end', { concurrency: true }, () => {
   });
 
   it('is killed before the next one begins, when the sidecar is silent', async (t: TestContext) => {
-    const { sidecar, shell, turns } = await place(t, await serve(t), 'g');
+    const { sidecar, shell, turns } = await placeOfItsOwn(t);
     const a = shell('a', DEAF);
     await a.said('a begins');
     const b = shell('b', LISTENS);
     await b.said('standing');
-    const silentAt = performance.now();
+    // When it is told: S376, by a fake clock. Here nobody but keyturn can have told it.
     sidecar.child.kill('SIGSTOP');
     await a.said('a hears');
-    // At the ttl less --kill-after (a third of it) and the margin (a tenth), from the last sign of life.
-    assert.ok(performance.now() - silentAt < 3_000);
     await a.said('is lost');
     sidecar.child.kill('SIGCONT');
     await b.said('b begins');

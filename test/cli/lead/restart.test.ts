@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { freePort } from '../../support/free-port.js';
 import { serve, temporaryFolder, until } from '../keyturn-process.js';
-import { LeadShell } from './lead-shell.js';
+import { LeadShell, lastFirst } from './lead-shell.js';
 
 const WORKS =
   'trap "echo $NAME > $KEYTURN_STATE_FILE; exit 0" TERM; echo "$NAME begins after $KEYTURN_PREDECESSOR_HOW: $(cat $KEYTURN_STATE_FILE)"; n=0; while [ $n -lt 1200 ]; do n=$((n+1)); sleep 0.05; done';
@@ -15,12 +15,13 @@ for (const [what, keeps] of [
   ['without one the leader comes back with its term, and the next one gets its state', false],
 ] as const) {
   test(`a sidecar is killed and started again: ${what}`, async (t) => {
-    const settings = keeps ? `data_dir: ${join(await temporaryFolder(t), 'data')}` : '';
+    const cleanup = lastFirst(t);
+    const settings = keeps ? `data_dir: ${join(await temporaryFolder(cleanup), 'data')}` : '';
     const listen = `127.0.0.1:${await freePort()}`;
-    const first = await serve(t, settings, listen);
+    const first = await serve(cleanup, settings, listen);
     // Long enough for a machine on which a start takes its time.
     const shell = (name: string) =>
-      new LeadShell(t, ['--group', 'g', '--ttl', '40s', '--', 'sh', '-c', WORKS], {
+      new LeadShell(cleanup, ['--group', 'g', '--ttl', '40s', '--', 'sh', '-c', WORKS], {
         address: listen,
         env: { NAME: name },
       });
@@ -31,7 +32,7 @@ for (const [what, keeps] of [
     await b.said('standing');
     first.child.kill('SIGKILL');
     await once(first.child, 'exit');
-    const { client } = await serve(t, settings, listen);
+    const { client } = await serve(cleanup, settings, listen);
     await until('the leader is back, and the other one waits', async () => {
       // The rows are read first, and until then nobody is told anything.
       const now = await client.admin.getLeader('g').catch(() => undefined);

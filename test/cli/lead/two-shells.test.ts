@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { chmod } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { put, serve, temporaryFolder } from '../keyturn-process.js';
-import { LeadShell } from './lead-shell.js';
+import { LeadShell, lastFirst } from './lead-shell.js';
 
 /** Goes on where the one before has stopped. Short sleeps, because a shell runs its traps between two commands. */
 const BACKUP = `#!/bin/sh
@@ -13,11 +13,12 @@ n=0; while [ $n -lt 600 ]; do n=$((n+1)); sleep 0.05; done
 `;
 
 async function shells(t: TestContext) {
-  const { address } = await serve(t);
-  const cwd = await temporaryFolder(t);
+  const cleanup = lastFirst(t);
+  const { address } = await serve(cleanup);
+  const cwd = await temporaryFolder(cleanup);
   await chmod(await put(cwd, 'backup.sh', BACKUP), 0o755);
   return (...options: string[]) =>
-    new LeadShell(t, ['--group', 'backup', ...options, '--', './backup.sh'], { address, cwd });
+    new LeadShell(cleanup, ['--group', 'backup', ...options, '--', './backup.sh'], { address, cwd });
 }
 
 function termOf(line: string): number {

@@ -3,6 +3,9 @@ import type { Clock, Random } from '../time/clock.js';
 import type { KeyturnError } from '../words/errors.js';
 import type { LeadNews, LeadSaying, LeadStream, OpenLeadStream } from '../words/leader-words.js';
 
+/** A sidecar that does not end a stream, ms: it is ended without it. */
+const ENDING = 1_000;
+
 /** One of the candidacies of a client. */
 export interface LinkedCandidacy {
   told(news: LeadNews): void;
@@ -17,6 +20,8 @@ export class LeadLink {
   readonly #candidacies = new Map<number, LinkedCandidacy>();
   readonly #backOff: BackOff;
   #stream: LeadStream | undefined;
+  /** What calls the end off of streams that the sidecar is to end. */
+  readonly #endings = new Map<LeadStream, () => void>();
   #since = 0;
   #callOffRetry: (() => void) | undefined;
   #lastNumber = 0;
@@ -51,9 +56,22 @@ export class LeadLink {
     this.clock.atEnd(() => {
       if (this.#candidacies.size > 0) return;
       this.#flush();
-      this.#stream?.end();
-      this.#stream = undefined;
+      this.#end();
     });
+  }
+
+  #end(): void {
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    this.#stream = undefined;
+    stream.end();
+    this.#endings.set(
+      stream,
+      this.clock.after(ENDING, () => {
+        this.#endings.delete(stream);
+        stream.destroy();
+      }),
+    );
   }
 
   /** @returns whether there is a stream; without one nothing is said */
@@ -80,6 +98,8 @@ export class LeadLink {
         this.#candidacies.get(candidacy)?.told(news);
       },
       ended: (error) => {
+        this.#endings.get(stream)?.();
+        this.#endings.delete(stream);
         if (this.#stream === stream) this.#ended(error);
       },
     });

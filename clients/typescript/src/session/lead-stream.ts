@@ -8,8 +8,6 @@ import type { LeadSaying, LeadStream, LeadStreamHandlers, OpenLeadStream } from 
 
 /** What the sidecar takes in one message. */
 const COMMANDS = 1_000;
-/** A sidecar that does not end the stream, ms: it is ended without it. */
-const ENDING = 1_000;
 
 export function grpcLeadStreams(address: string, channel: Channel, security: Security = 'plain'): OpenLeadStream {
   const client = new LeaderServiceClient(address, credentials.createInsecure(), { channelOverride: channel });
@@ -39,11 +37,13 @@ class GrpcLeadStream implements LeadStream {
   }
 
   end(): void {
-    this.#handlers = undefined;
-    const cancel = setTimeout(() => this.call.cancel(), ENDING);
-    this.call.once('status', () => clearTimeout(cancel));
     // Not cancelled: that would overtake the last words.
     this.call.end();
+  }
+
+  destroy(): void {
+    this.#handlers = undefined;
+    this.call.cancel();
   }
 
   #told(all: LeadResponse['news']): void {
