@@ -68,6 +68,11 @@ export class GatewayHomes implements Homes {
     return false;
   }
 
+  /** The incarnation elsewhere that is the home of a partition, as far as is known. */
+  memberOf(partition: number): string | undefined {
+    return this.#remote.memberOf(partition);
+  }
+
   /** The incarnations elsewhere that are homes of partitions. */
   elsewhere(): ReadonlySet<string> {
     return this.#remote.members;

@@ -7,6 +7,7 @@ import type { ClusterStore, Guard } from '../store/cluster-store.js';
 import { HomeChanges } from './changes.js';
 import { LocalDeadline } from './deadline.js';
 import type { MemberWatcher } from './happenings.js';
+import { Leaving } from './leaving.js';
 import { Listing, type View } from './listing.js';
 import { LoadOrder } from './load-order.js';
 import { MemberPartition, type PartitionHost } from './member-partition.js';
@@ -20,10 +21,6 @@ import { whyNone } from './why-none.js';
 
 /** Partitions that are moved at once. */
 const MOST_MOVES = 4;
-/** The same when the member leaves. */
-const MOST_LEAVING = 8;
-/** A member that leaves waits no longer for others to be able to know it, ms. */
-const UNTIL_KNOWN = 1_000;
 /** What homes say to gateways is said again after so many ms, though nothing changed. */
 const PUBLISH_AGAIN = 5_000;
 
@@ -67,10 +64,9 @@ export class ClusterMember implements Homes {
   /** After a failover, and after the start, nobody claims for one ttl. */
   #quietUntil = Number.POSITIVE_INFINITY;
   #trouble: Error | undefined;
-  #isLeaving = false;
+  readonly #leaving: Leaving;
   #isEnded = false;
   #publishedAt = Number.NEGATIVE_INFINITY;
-  #onProgress: (() => void) | undefined;
 
   constructor(options: MemberOptions) {
     const { clock, store, registry, partitions, ttl, incarnation } = options;
@@ -95,6 +91,14 @@ export class ClusterMember implements Homes {
     this.#changes = new HomeChanges(clock);
     this.#moves = new Moves(ttl);
     this.#epochs = new Array<number>(partitions).fill(0);
+    this.#leaving = new Leaving(clock, {
+      own: () => this.#own,
+      view: () => this.view,
+      deadline: this.#deadline,
+      isOwn: (id) => this.#session.isOwn(id),
+      nextOf: (partition) => this.#nextOf(partition),
+      handOverSome: (most, isWanted) => this.#handOverSome(most, isWanted),
+    });
     const host = this.#host();
     this.#own = Array.from({ length: partitions }, (_, number) => new MemberPartition(number, host));
   }
@@ -159,6 +163,11 @@ export class ClusterMember implements Homes {
     return this.#own[partition]?.home !== undefined;
   }
 
+  /** The incarnation elsewhere that is the home of a partition, as far as is known. */
+  memberOf(partition: number): string | undefined {
+    return this.#remote.memberOf(partition);
+  }
+
   /** The incarnations elsewhere that are homes of partitions. */
   elsewhere(): ReadonlySet<string> {
     return this.#remote.members;
@@ -190,27 +199,19 @@ export class ClusterMember implements Homes {
     return this.#changes.listen(listener);
   }
 
+  /** {@link Leaving.handOver} */
+  handOver(timeout: number): Promise<void> {
+    this.#session.leaving();
+    return this.#leaving.handOver(timeout);
+  }
+
   /**
-   * Hands all partitions over and leaves. Resolves when nothing is this member's any more, at the latest after `timeout` ms: then
-   * what is left is given up, and others claim it when the session is over.
+   * Hands all partitions over, to nobody if it is the last one, and leaves. Resolves when nothing is this member's any more, at the
+   * latest after `timeout` ms: then what is left is given up, and others claim it when the session is over.
    */
   async leave(timeout: number): Promise<void> {
-    const { clock } = this.#options;
-    const begun = clock.now();
-    this.#isLeaving = true;
-    this.#session.leaving();
-    await new Promise<void>((resolve) => {
-      const callOff = clock.after(timeout, resolve);
-      this.#onProgress = () => {
-        // Others take it at once when they know that this member is none for it any more.
-        const isKnown = this.view.members.get(this.member.id)?.isLeaving === true || !this.#deadline.isLive;
-        if (isKnown || clock.now() - begun >= UNTIL_KNOWN) this.#handOverSome(MOST_LEAVING, () => true);
-        if (this.#own.some(({ at }) => at !== 'free')) return;
-        callOff();
-        resolve();
-      };
-      this.#onProgress();
-    });
+    this.#leaving.givesAll = true;
+    await this.handOver(timeout);
     await this.close();
   }
 
@@ -218,7 +219,7 @@ export class ClusterMember implements Homes {
   async close(): Promise<void> {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.#onProgress = undefined;
+    this.#leaving.end();
     this.#options.store.onFailover = undefined;
     this.#listing.end();
     await Promise.all(this.#own.map((own) => own.end()));
@@ -266,12 +267,12 @@ export class ClusterMember implements Homes {
     this.#moves.see(view, now);
     for (const own of this.#own) this.#see(own, view, now);
     this.#missing.seen(view, this.#own, this.#epochs);
-    if (!this.#isLeaving && this.#deadline.isLive && now >= this.#quietUntil) {
+    if (!this.#leaving.isBegun && this.#deadline.isLive && now >= this.#quietUntil) {
       this.#handOverSome(MOST_MOVES, ({ number }) => this.#moves.isToMove(number, this.member.id, view, now));
       this.#moves.forget(this.#options.store, now)?.catch((error: unknown) => this.#troubled(asError(error)));
     }
     this.#publish(now);
-    this.#onProgress?.();
+    this.#leaving.look();
   }
 
   #see(own: MemberPartition, { guards, members, wanted, standing, orders }: View, now: number): void {
@@ -291,7 +292,7 @@ export class ClusterMember implements Homes {
       guard,
       isOwnerLive: members.has(guard.member),
       isMine: guard.member === id,
-      rank: this.#isLeaving ? undefined : wanted.rank(number, id),
+      rank: this.#leaving.takesNothing ? undefined : wanted.rank(number, id),
       mayClaim: standing === 'own' && !isQuiet && mayClaimBy(orders.get(number), guard, mayPutBack),
     });
     this.#seeHome(own, members.get(guard.member), guard.epoch, guard.owner === '');
@@ -332,7 +333,7 @@ export class ClusterMember implements Homes {
     // back.
     if (this.isHere(partition)) this.#listing.soon();
     this.#changes.add(partition);
-    if (this.#onProgress !== undefined) this.#options.clock.soon(() => this.#onProgress?.());
+    this.#leaving.lookSoon();
   }
 
   #lapsed(at: number): void {

@@ -34,13 +34,17 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
 
   constructor(
     protected readonly router: Router,
-    private readonly source: Source,
+    protected readonly source: Source,
     readonly partition: number,
     private readonly reply: Reply<A>,
   ) {}
 
   /** The drain refuses it. What ends turns, or only looks, goes on. */
   protected abstract readonly isNewWork: boolean;
+
+  get holdsUpDrain(): boolean {
+    return true;
+  }
 
   /** @param elapsed ms for which the call has waited already */
   protected abstract send(calls: Calls, elapsed: number): Waiting;
@@ -79,6 +83,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
     this.#target = target;
     this.#at = 'asking';
     target.open += 1;
+    this.router.asks(this);
     const waiting = this.#send(target);
     // It may have been answered, sent back or given up by now.
     if (this.isOver) waiting?.cancel(this.#leaves);
@@ -173,6 +178,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   }
 
   #leave(): void {
+    if (this.#target !== undefined) this.router.asked(this);
     this.#target?.done();
     this.#target = undefined;
     this.#pending = undefined;

@@ -3,6 +3,7 @@ import type { Clock } from '../../local/clock.js';
 import type { Homes } from '../partitions/homes.js';
 import type { PartitionMap } from '../partitions/partition-map.js';
 import { Gates, type HeldCall } from './gates.js';
+import { LiveTurns } from './live-turns.js';
 import type { OpenCall } from './open-call.js';
 import { type Source, Target } from './target.js';
 
@@ -28,10 +29,15 @@ export class Router implements Source {
   readonly settings: CoordinatorSettings;
   readonly incarnation: string;
   readonly gates: Gates;
+  readonly turns: LiveTurns;
   map: PartitionMap;
   /** Set: no new work is taken any more, for this reason. */
   ended: Refusal | undefined;
   isClosed = false;
+  /** Set while it drains: something has ended that it waits for. */
+  onEnded: (() => void) | undefined;
+  /** Calls that homes have and have not answered, of those that hold up a drain. */
+  #asked = 0;
   readonly #targets: (Target | undefined)[] = [];
   /** Calls that wait. */
   readonly #open = new Set<OpenCall>();
@@ -44,6 +50,7 @@ export class Router implements Source {
     this.clock = clock;
     this.settings = settings;
     this.incarnation = incarnation;
+    this.turns = new LiveTurns(clock);
     this.gates = new Gates(clock, homes, failed ?? ((error) => thrown(clock, error)));
   }
 
@@ -63,6 +70,24 @@ export class Router implements Source {
 
   untrack(call: OpenCall): void {
     this.#open.delete(call);
+    this.onEnded?.();
+  }
+
+  asks({ holdsUpDrain }: OpenCall): void {
+    if (holdsUpDrain) this.#asked += 1;
+  }
+
+  /** It was answered, refused, sent back or given up. */
+  asked({ holdsUpDrain }: OpenCall): void {
+    if (holdsUpDrain) this.#asked -= 1;
+    this.onEnded?.();
+  }
+
+  /** Whether a call is open that a drain has to wait for. */
+  get isBusy(): boolean {
+    if (this.#asked > 0) return true;
+    for (const { holdsUpDrain } of this.#open) if (holdsUpDrain) return true;
+    return false;
   }
 
   /** Refuses calls that wait: those for new work, or all. */
@@ -86,6 +111,8 @@ export class Router implements Source {
   undeliverable(turns: readonly TurnRef[], unwanted = false): void {
     const [first] = turns;
     if (first === undefined) return;
+    for (const { token } of turns) this.turns.ended(token);
+    this.onEnded?.();
     for (const [partition, some] of byPartition(turns, (turn) => this.partitionOf(turn))) {
       const target = this.target(partition);
       if (target !== undefined) target.home.undeliverable(some, unwanted);

@@ -1,26 +1,18 @@
 /** Calls of workers that one partition answers, one kind a class: what is asked, and how long it may be held. */
 import type {
-  AckAnswer,
-  AckRequest,
   AcquireAnswer,
   AcquireRequest,
   AwaitAnswer,
   AwaitRequest,
   Calls,
-  DeQueueAnswer,
-  DeQueueRequest,
   EnQueueAnswer,
   EnQueueRequest,
-  NackAnswer,
-  NackRequest,
-  Refusal,
-  RenewAnswer,
-  RenewRequest,
   Reply,
   SubmitAnswer,
   SubmitRequest,
   Waiting,
 } from '../../coordinator.js';
+import { given, notGiven } from './given.js';
 import { PATIENCE, RoutedCall } from './routed-call.js';
 import type { Router } from './router.js';
 import type { Source } from './target.js';
@@ -54,6 +46,18 @@ export class EnQueueCall extends RoutedCall<EnQueueAnswer> {
     return calls.enQueue(elapsed === 0 ? request : this.#rest(elapsed), this);
   }
 
+  override answer(value: EnQueueAnswer): boolean {
+    if (value.decision !== 'accept') return super.answer(value);
+    const { turns } = this.router;
+    const { turn, ticket = this.request.ticket } = value;
+    // First: who hears of it may settle it at once.
+    turns.given(turn, this.source.life);
+    if (ticket !== undefined) turns.named(turn, ticket);
+    const isHeard = super.answer(value);
+    if (!isHeard) turns.ended(turn.token);
+    return isHeard;
+  }
+
   #wait(): number {
     const { queue, wait } = this.request;
     const { queues, defaultPolicy } = this.router.settings;
@@ -71,27 +75,6 @@ export class EnQueueCall extends RoutedCall<EnQueueAnswer> {
       };
     const left = maxWait === undefined ? undefined : Math.max(0, maxWait - elapsed);
     return { ...request, wait: Math.max(0, wait - elapsed), maxWait: left };
-  }
-}
-
-export class DeQueueCall extends RoutedCall<DeQueueAnswer> {
-  constructor(
-    router: Router,
-    source: Source,
-    partition: number,
-    private readonly request: DeQueueRequest,
-    reply: Reply<DeQueueAnswer>,
-  ) {
-    super(router, source, partition, reply);
-  }
-
-  protected get isNewWork(): boolean {
-    return false;
-  }
-
-  protected send(calls: Calls): Waiting {
-    calls.deQueue(this.request, this);
-    return undefined;
   }
 }
 
@@ -146,86 +129,12 @@ export class AcquireCall extends RoutedCall<AcquireAnswer> {
     const { request } = this;
     return calls.acquire(elapsed === 0 ? request : { ...request, wait: Math.max(0, request.wait - elapsed) }, this);
   }
-}
 
-export class AckCall extends RoutedCall<AckAnswer> {
-  /** No new work is taken any more: where it is asked from now on, it is without its `next`. */
-  #isAlone = false;
-
-  constructor(
-    router: Router,
-    source: Source,
-    partition: number,
-    private readonly request: AckRequest,
-    reply: Reply<AckAnswer>,
-  ) {
-    super(router, source, partition, reply);
-  }
-
-  protected get isNewWork(): boolean {
-    return false;
-  }
-
-  protected send(calls: Calls, elapsed: number): Waiting {
-    const { request } = this;
-    const { next } = request;
-    if (next !== undefined && this.#isAlone) return calls.ack({ ...request, next: undefined }, this);
-    if (elapsed === 0 || next === undefined) return calls.ack(request, this);
-    return calls.ack({ ...request, next: { ...next, wait: Math.max(0, next.wait - elapsed) } }, this);
-  }
-
-  /** Only its `next` is new work: the Ack is answered, with an empty one. */
-  override end(refusal: Refusal, closing: boolean): void {
-    this.#isAlone = true;
-    if (closing) super.end(refusal, closing);
-    else this.stopWaiting();
-  }
-
-  override answer(value: AckAnswer): boolean {
-    const isCut = this.#isAlone && this.request.next !== undefined && value.next === undefined;
-    return super.answer(isCut ? { ...value, next: { deliveries: [] } } : value);
-  }
-}
-
-export class NackCall extends RoutedCall<NackAnswer> {
-  constructor(
-    router: Router,
-    source: Source,
-    partition: number,
-    private readonly request: NackRequest,
-    reply: Reply<NackAnswer>,
-  ) {
-    super(router, source, partition, reply);
-  }
-
-  protected get isNewWork(): boolean {
-    return false;
-  }
-
-  protected send(calls: Calls): Waiting {
-    calls.nack(this.request, this);
-    return undefined;
-  }
-}
-
-export class RenewCall extends RoutedCall<RenewAnswer> {
-  constructor(
-    router: Router,
-    source: Source,
-    partition: number,
-    private readonly request: RenewRequest,
-    reply: Reply<RenewAnswer>,
-  ) {
-    super(router, source, partition, reply);
-  }
-
-  protected get isNewWork(): boolean {
-    return false;
-  }
-
-  protected send(calls: Calls): Waiting {
-    calls.renew(this.request, this);
-    return undefined;
+  override answer(value: AcquireAnswer): boolean {
+    given(this.router, this.source, value.deliveries);
+    const isHeard = super.answer(value);
+    if (!isHeard) notGiven(this.router, value.deliveries);
+    return isHeard;
   }
 }
 
@@ -241,6 +150,11 @@ export class AwaitCall extends RoutedCall<AwaitAnswer> {
   }
 
   protected get isNewWork(): boolean {
+    return false;
+  }
+
+  /** It gives and ends nothing. Whoever waits is refused at the end. */
+  override get holdsUpDrain(): boolean {
     return false;
   }
 

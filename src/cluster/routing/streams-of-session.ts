@@ -8,6 +8,7 @@ import type {
   SessionStamp,
 } from '../../coordinator.js';
 import { isAway } from './asking.js';
+import { SessionLife } from './live-turns.js';
 import type { Router } from './router.js';
 import { NoStream, StreamAtHome, type StreamOwner } from './stream-at-home.js';
 import type { Source, Target } from './target.js';
@@ -38,6 +39,8 @@ export interface Greeting {
 
 /** The streams of one session at the homes of all partitions, each opened when it is needed. */
 export class StreamsOfSession implements Source, StreamOwner {
+  /** Of the turns that are tied to it. */
+  readonly life = new SessionLife();
   readonly #streams: (StreamAtHome | undefined)[] = [];
   #greeting: HelloRequest | undefined;
   /** Calls that waited for the answer to this hello hear that it was refused. */

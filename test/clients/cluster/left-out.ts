@@ -6,10 +6,6 @@ export const CANNOT_HOLD: Readonly<Record<string, string>> = {
     'it begins without turns there; here the gateway begins anew, and turns live on at their home (S290)',
   'errors: BAD_REQUEST names each wrong field of a Submit, and nothing is kept':
     'one of them is a durability that only a durable queue has, and here every queue is (S275)',
-  'lives: while draining new work is refused, and what is held is settled':
-    'a gateway has no turns: its drain ends at once, and workers settle at another sidecar (S262)',
-  'lives: a consumer settles what it holds while the sidecar drains':
-    'a gateway has no turns: its drain ends at once, and workers settle at another sidecar (S262)',
   'lives: a turn outlives a sidecar that begins anew and adopts it':
     'startup_hold is refused: every turn is in the store (S275)',
   'lives: tokens grow across a restart, and a turn of the run before is lost':

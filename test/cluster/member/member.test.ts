@@ -208,6 +208,28 @@ describe('a member of a cluster', () => {
     );
   });
 
+  it('S337: whose wall clock jumps an hour tells nothing until registry and store have answered, and loses nothing', async () => {
+    for (const step of [3_600_000, -3_600_000]) {
+      const stage = new MembersStage();
+      const a = stage.start('a');
+      await stage.until(() => stage.hasAll(a.member));
+      // Until then nobody claims, because it has just begun.
+      await stage.pass(TTL);
+      const call = workerAt(a.member).enQueue();
+      await stage.pass(50);
+      assert.ok(call.value.decision === 'accept');
+      a.stepWall(step);
+      assert.equal(a.member.isLive, step < 0);
+      const took = await stage.until(() => a.member.isLive && stage.hasAll(a.member), 1_500);
+      assert.ok(took <= 1_200, `${took} ms`);
+      assert.deepEqual(a.ids.length, 1, 'its session went on');
+      assert.equal(a.counts.numbers.claims.warm, step > 0 ? 4 : 0);
+      const end = workerAt(a.member).end(call.value.turn);
+      await stage.pass(50);
+      assert.ok(end.value, 'its core is the same');
+    }
+  });
+
   it('S236: a member that begins leaves what ever had a home alone for the time of a session', async () => {
     const stage = new MembersStage();
     const a = stage.start('a');

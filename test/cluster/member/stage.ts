@@ -26,6 +26,8 @@ interface StagedMember {
   /** Runs nothing of it until it is let go: as a stopped process. */
   freeze(): () => void;
   kill(): void;
+  /** Its own wall clock alone, not that of store and registry. */
+  stepWall(ms: number): void;
 }
 
 export class MembersStage {
@@ -66,6 +68,10 @@ export class MembersStage {
 
   start(name: string, more: Partial<Member> = {}): StagedMember {
     let isDead = false;
+    let stepped = 0;
+    const stepWall = (ms: number) => {
+      stepped += ms;
+    };
     let frozen: (() => void)[] | undefined;
     const run = (task: () => void) => {
       if (isDead) return;
@@ -75,7 +81,7 @@ export class MembersStage {
     const { clock } = this;
     const own = {
       now: () => clock.now(),
-      wall: () => clock.wall(),
+      wall: () => clock.wall() + stepped,
       after: (ms: number, task: () => void) => clock.after(ms, () => run(task)),
       soon: (task: () => void) => clock.soon(() => run(task)),
     };
@@ -128,7 +134,7 @@ export class MembersStage {
         for (const task of waiting) clock.soon(() => run(task));
       };
     };
-    this.last = { member, store, registry, ids, counts, kill, freeze };
+    this.last = { member, store, registry, ids, counts, kill, freeze, stepWall };
     return this.last;
   }
 

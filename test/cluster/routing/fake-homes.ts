@@ -61,6 +61,11 @@ export class FakeHomes implements Homes {
   isElsewhere(partition: number): void {
     this.#away.add(partition);
   }
+
+  /** It is in this process. */
+  isBack(partition: number): void {
+    this.#away.delete(partition);
+  }
 }
 
 /** A home behind something like a link: what is asked and answered can be kept, and it can cease to be the home. */

@@ -28,6 +28,7 @@ import type { Logger } from '../../../observability/logger.js';
 import type { Engine } from '../engine.js';
 import { failStore } from './fail-store.js';
 import { Forwarded } from './forwarded.js';
+import { homelessText } from './homeless.js';
 import { PartitionLog } from './partition-log.js';
 import { partitionsByState } from './partitions-by-state.js';
 import { reachedAt } from './peer-address.js';
@@ -149,7 +150,7 @@ class ClusterEngine implements Engine {
         log.error({ id, err: error }, 'a call that waited for a home failed inside the sidecar');
         return id;
       },
-      ...(member === undefined ? {} : { leave: (timeout: number) => member.leave(timeout) }),
+      ...(member && { leaving: member }),
     });
     this.#homes.onChange(() => this.#releaseGone());
     const { store, registry } = parts;
@@ -176,15 +177,24 @@ class ClusterEngine implements Engine {
 
   get remark(): string | undefined {
     const homeless = this.#homeless();
-    const [first] = homeless;
-    if (first === undefined) return undefined;
-    return `${homeless.length} of ${this.#homes.partitions} partitions have no home: ${this.#homes.whyNone(first)}`;
+    if (homeless.size === 0) return undefined;
+    return `${homeless.size} of ${this.#homes.partitions} partitions have no home that takes calls: ${homelessText(homeless)}`;
   }
 
-  /** Partitions about which nobody decides now, as far as is known here. */
-  #homeless(): readonly number[] {
-    const all = Array.from({ length: this.#homes.partitions }, (_, partition) => partition);
-    return all.filter((partition) => this.#homes.home(partition) === undefined);
+  /** Partitions whose calls nobody takes now, as far as is known here, and why: a home that is not reached takes none, either. */
+  #homeless(): ReadonlyMap<number, string> {
+    const homes = this.#homes;
+    const unlinked = new Map<string, string>();
+    for (const { incarnation, problem } of this.parts.peers.links.standing())
+      if (problem !== undefined) unlinked.set(incarnation, problem);
+    const homeless = new Map<number, string>();
+    for (let partition = 0; partition < homes.partitions; partition += 1) {
+      if (homes.isHere(partition)) continue;
+      const home = homes.memberOf(partition);
+      const why = home === undefined ? homes.whyNone(partition) : unlinked.get(home);
+      if (why !== undefined) homeless.set(partition, why);
+    }
+    return homeless;
   }
 
   readonly listens = (grpc: string): void => {
@@ -237,9 +247,10 @@ class ClusterEngine implements Engine {
       if (!homes.isLive) return `not a member of the cluster ${this.parts.cluster.name} now${this.#why}`;
       if (homes.view.guards.length === 0) return `the partitions were not read yet${this.#why}`;
     } else if (!homes.isKnown) return `the map of homes was not read yet${this.#why}`;
-    // Whatever is sent here would be refused: after the store was emptied, say.
-    if (this.#homeless().length < homes.partitions) return undefined;
-    return `no partition has a home: ${homes.whyNone(0)}`;
+    // Whatever is sent here would be refused: after the store was emptied, say. A load balancer takes it out for nothing less.
+    const homeless = this.#homeless();
+    if (homeless.size < homes.partitions) return undefined;
+    return `no partition has a home that takes calls: ${homelessText(homeless)}`;
   }
 
   get #why(): string {
