@@ -15,6 +15,12 @@ export interface LinkedCandidacy {
   broke(error: KeyturnError | undefined): void;
 }
 
+/** What is said at one moment. */
+interface Round {
+  readonly tasks: Set<() => void>;
+  callOff(): void;
+}
+
 /** The stream of all candidacies of a client. There is one as long as anybody stands. */
 export class LeadLink {
   readonly #candidacies = new Map<number, LinkedCandidacy>();
@@ -25,6 +31,8 @@ export class LeadLink {
   #since = 0;
   #callOffRetry: (() => void) | undefined;
   #lastNumber = 0;
+  /** Tasks by their moment. */
+  readonly #rounds = new Map<number, Round>();
   /** Said since this turn of the event loop began: it travels together. */
   #sayings: (readonly [number, LeadSaying])[] = [];
 
@@ -72,6 +80,37 @@ export class LeadLink {
         stream.destroy();
       }),
     );
+  }
+
+  /**
+   * Runs a task within so many ms, no sooner than after three quarters of them, together with others of that moment: what they say
+   * travels in one message. @returns calls it off
+   */
+  within(ms: number, task: () => void): () => void {
+    const now = this.clock.now();
+    // Powers of two: moments of short times are moments of long ones, too.
+    const grid = 2 ** Math.floor(Math.log2(ms / 4));
+    const at = Math.floor((now + ms) / grid) * grid;
+    const round = this.#rounds.get(at) ?? this.#newRound(at, now);
+    round.tasks.add(task);
+    return () => {
+      round.tasks.delete(task);
+      // Nothing waits for a moment at which nothing is to be said: the process may end.
+      if (round.tasks.size > 0 || this.#rounds.get(at) !== round) return;
+      this.#rounds.delete(at);
+      round.callOff();
+    };
+  }
+
+  #newRound(at: number, now: number): Round {
+    const tasks = new Set<() => void>();
+    const callOff = this.clock.after(at - now, () => {
+      this.#rounds.delete(at);
+      for (const task of tasks) task();
+    });
+    const round = { tasks, callOff };
+    this.#rounds.set(at, round);
+    return round;
   }
 
   /** @returns whether there is a stream; without one nothing is said */

@@ -18,6 +18,8 @@ export interface TermHost {
   readonly clock: Clock;
   readonly group: string;
   readonly margin: number | undefined;
+  /** @returns calls it off */
+  within(ms: number, task: () => void): () => void;
   /** @returns whether it could be said */
   alive(term: number): boolean;
   lost(term: Term, loss: TermLoss): void;
@@ -73,7 +75,7 @@ export class Term {
       const now = this.host.clock.now();
       if (this.host.alive(this.number)) this.#sent.push(now);
     }
-    this.#callOffAlive = this.host.clock.after(this.#pause, () => this.live());
+    this.#callOffAlive = this.host.within(this.#pause, () => this.live());
   }
 
   get #pause(): number {
