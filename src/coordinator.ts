@@ -19,6 +19,7 @@ import type {
 import type {
   AwaitLeaderRequest,
   CandidateView,
+  GroupNumbers,
   GroupView,
   ReportAnswer,
   ReportRequest,
@@ -127,7 +128,10 @@ export interface Coordinator extends Calls {
    * The same, queue by queue: with very many, workers get their say in between, and so queues are told of different
    * moments. What is done with one is done at once.
    */
-  statsInSlices(take: (queue: QueueNumbers) => void): Promise<CoordinatorStanding>;
+  statsInSlices(
+    take: (queue: QueueNumbers) => void,
+    takeGroup?: (group: GroupNumbers) => void,
+  ): Promise<CoordinatorStanding>;
   /**
    * Refuses new work, answers those who wait (DRAINING), lets live turns end. Resolves when no turn lives or after
    * `timeout` ms. A second call changes nothing.

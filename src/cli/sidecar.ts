@@ -5,15 +5,23 @@ import { CommandFailure } from './failure.js';
 import { type SidecarOptions, tlsOf } from './options.js';
 
 /** Uses a sidecar, and closes the connection whatever happens. Failed calls become {@link CommandFailure}s. */
-export async function withSidecar<T>(options: SidecarOptions, use: (client: Keyturn) => Promise<T>): Promise<T> {
+export async function withSidecar<T>(
+  options: SidecarOptions,
+  use: (client: Keyturn) => Promise<T>,
+  logger?: KeyturnOptions['logger'],
+): Promise<T> {
   // Administration is unary anyhow, and for a single call so is the rest.
-  return using(connectTo(options, 'unary'), use);
+  return using(connectTo(options, 'unary', logger), use);
 }
 
 /** @throws CommandFailure when the options of TLS are wrong */
-function connectTo(options: SidecarOptions, transport: KeyturnOptions['transport']): Keyturn {
+function connectTo(
+  options: SidecarOptions,
+  transport: KeyturnOptions['transport'],
+  logger?: KeyturnOptions['logger'],
+): Keyturn {
   try {
-    return connect(options.address, { transport, tls: tlsOf(options) });
+    return connect(options.address, { transport, tls: tlsOf(options), logger });
   } catch (error) {
     if (!(error instanceof KeyturnError)) throw error;
     throw new CommandFailure(error.message.replaceAll(/\btls\.(ca|cert|key)\b/g, '--tls-$1'), EXIT.usage);

@@ -17,6 +17,7 @@ const NAMES = [
   'DeadLetters',
   'DiskWillFill',
   'EventLoopBlocked',
+  'GroupWithoutLeader',
   'InternalErrors',
   'JournalFailing',
   'JournalSlow',

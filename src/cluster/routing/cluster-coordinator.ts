@@ -3,6 +3,7 @@ import type {
   CoordinatorStanding,
   CoordinatorStats,
   DrainReport,
+  GroupNumbers,
   QueueNumbers,
   Result,
   Session,
@@ -89,8 +90,11 @@ export class ClusterCoordinator extends RoutedCalls implements Coordinator {
     return this.#stats.all();
   }
 
-  statsInSlices(take: (queue: QueueNumbers) => void): Promise<CoordinatorStanding> {
-    return this.#stats.inSlices(take);
+  statsInSlices(
+    take: (queue: QueueNumbers) => void,
+    takeGroup?: (group: GroupNumbers) => void,
+  ): Promise<CoordinatorStanding> {
+    return this.#stats.inSlices(take, takeGroup);
   }
 
   /** New work is let in while partitions are handed over: others take it then. */

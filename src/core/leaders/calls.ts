@@ -25,8 +25,9 @@ import type { CoreState } from '../state/state.js';
 import { after, isOver } from '../structures/due.js';
 import { broke, join, leave } from './candidates.js';
 import { findOrMakeGroup, leaderLimit } from './groups.js';
+import { mayHaveLedBefore } from './holding.js';
 import { dismiss, groupView, isLate, pushLeader, pushView } from './telling.js';
-import { askToHandOver, begin, endTerm, goOn, inaugurated, mayHaveLedBefore } from './terms.js';
+import { askToHandOver, begin, endTerm, goOn, inaugurated } from './terms.js';
 
 /** @returns what waits, if anything does */
 export function stand(
@@ -171,7 +172,7 @@ function carryOut(
       if (term.at !== 'lost') term.leaseEnd = after(now, term.candidate.ttl);
       return undefined;
     case 'inaugurated':
-      if (term.at !== 'lost') inaugurated(state, group, term);
+      if (term.at !== 'lost') inaugurated(state, group, term, now);
       return undefined;
     case 'yield':
       term.failed ||= said.failed;

@@ -5,6 +5,7 @@ import type { Reply } from '../contract/model.js';
 import type { Candidate, LeaderGroup, Term } from '../state/leader-group.js';
 import type { CoreState } from '../state/state.js';
 import { answered } from './candidates.js';
+import { whyNobodyElse } from './explaining.js';
 
 /** Whoever waits for other news than it has is answered. */
 export function tellAll(state: CoreState, group: LeaderGroup, now: number): void {
@@ -92,7 +93,8 @@ export function groupView(state: CoreState, name: string, group: LeaderGroup | u
   }
   const { term, candidates, predecessor } = group;
   const leader = term && viewOfTerm(state, group, term, now);
-  return { group: name, leader, candidates: candidates.size, predecessor };
+  const waits = whyNobodyElse(state, group, now);
+  return { group: name, leader, candidates: candidates.size, predecessor, waits };
 }
 
 function viewOfTerm({ wallOffset }: CoreState, { since }: LeaderGroup, term: Term, now: number): LeaderView {

@@ -121,12 +121,14 @@ function predecessorMessage(
   return { candidateId, term: BigInt(term), how: SUCCESSIONS[how], state };
 }
 
-export function leaderResponse({ group, leader, candidates, predecessor }: GroupView): wire.GetLeaderResponse {
+export function leaderResponse({ group, leader, candidates, predecessor, waits }: GroupView): wire.GetLeaderResponse {
   return {
     group,
     leader: leader && leaderMessage(leader),
     candidates,
     predecessor: predecessorMessage(predecessor),
+    why: waits?.why ?? '',
+    until: waits?.until === undefined ? undefined : toTimestamp(waits.until),
   };
 }
 

@@ -232,8 +232,9 @@ export function writeGroupView(out: WireWriter, view: GroupView): void {
 }
 
 export function readGroupView(from: WireReader): GroupView {
-  const { group, leader: leads, candidates, predecessor } = leader.GetLeaderResponse.decode(from.window());
-  return { group, leader: leads && leaderOf(leads), candidates, predecessor: predecessorOf(predecessor) };
+  const { group, leader: leads, candidates, predecessor, why, until } = leader.GetLeaderResponse.decode(from.window());
+  const waits = why === '' ? undefined : { why, until: until && msOf(until) };
+  return { group, leader: leads && leaderOf(leads), candidates, predecessor: predecessorOf(predecessor), waits };
 }
 
 function leaderOf({ candidateId, term, phase, since, metadata, holdsUntil, holdsFor }: leader.Leader): LeaderView {

@@ -1,6 +1,6 @@
 /** LeaderService: who leads a group. */
 import { randomUUID } from 'node:crypto';
-import type { SessionStamp } from '../../coordinator.js';
+import type { Reply, SessionStamp, YieldView } from '../../coordinator.js';
 import { type HandlerContext, internalError, replied } from '../call/handler.js';
 import type { OpenStreams } from '../call/streams.js';
 import { groupName, leaderResponse, yieldResponse } from '../convert/leaders.js';
@@ -34,9 +34,16 @@ export function leaderService(context: HandlerContext, streams: OpenStreams): Ha
     watchLeader: watchLeader(context, streams, leaders),
     yieldLeader: replied(
       context,
-      groupName,
-      (group, reply) => {
-        leaders.yieldLeader(group, reply);
+      (message, check, caller) => ({ group: groupName(message, check), peer: caller.getPeer() }),
+      ({ group, peer }, reply: Reply<YieldView>) => {
+        leaders.yieldLeader(group, {
+          answer: (view) => {
+            const { asked } = view;
+            if (asked !== undefined) context.log.info({ group, peer, ...asked }, 'a leader was asked to hand over');
+            return reply.answer(view);
+          },
+          refuse: (refusal) => reply.refuse(refusal),
+        });
         return undefined;
       },
       yieldResponse,

@@ -30,10 +30,13 @@ export class LeaderStage {
   readonly told: string[] = [];
   /** Terms in the order in which somebody was told of them, as the test calls them: 1, 2, … */
   readonly terms: number[] = [];
+  /** Tokens in the order in which leaders were inaugurated first. */
+  readonly begun: number[] = [];
   readonly disk: MemoryDisk | undefined;
   #wall = FIRST_WALL;
   #began = BEGAN;
   #stamps = 0;
+  #carries = true;
   /** What is told late waits for {@link flush}. */
   #held: Effect[] = [];
 
@@ -57,8 +60,16 @@ export class LeaderStage {
     return this.core.inside;
   }
 
-  /** Carries out what waits for nothing, and what is kept, unless `crashing`. */
+  /** What this does is not on the disk when the sidecar is killed, which follows: nobody is told anything of it. */
+  unwritten(task: () => void): void {
+    this.#carries = false;
+    task();
+    this.#carries = true;
+  }
+
+  /** Carries out what waits for nothing, and what is kept. */
   carry(): void {
+    if (!this.#carries) return;
     for (;;) {
       const effect = this.core.takeEffect() ?? this.#takeHeld();
       if (effect === undefined) break;
@@ -230,6 +241,7 @@ export class Worker {
     if (!this.#listens) return false;
     this.view = view;
     this.#call = undefined;
+    if (view.at === 'inaugurate' && !this.stage.begun.includes(view.term)) this.stage.begun.push(view.term);
     this.stage.told.push(`${this.id} ${this.#inWords(view)}`);
     if (view.at === 'replaced' || view.at === 'withdrawn') return true;
     this.#knows = knowsOf(view);
@@ -301,6 +313,12 @@ export class Worker {
     if (this.#call !== undefined) this.stage.core.cancelLeaderCall(this.#call, this.stage.now);
     this.#call = undefined;
     this.stage.carry();
+  }
+
+  /** Its sidecar is gone, and its call with it. */
+  cutOff(): void {
+    this.#listens = false;
+    this.#call = undefined;
   }
 
   withdraw(): void {

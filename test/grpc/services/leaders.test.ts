@@ -246,3 +246,22 @@ test('the stream ends with the requests, and with the server', async (t) => {
   await server.stop(1_000);
   assert.match(String((await ended)[0]), /draining/);
 });
+
+test('who was asked to hand over, for whom and when is written down, also by which peer', async (t) => {
+  const { client, log } = await served(t);
+  const stream = new Stream(client.lead());
+  stream.say([1, stand()]);
+  const { value } = await stream.the('inaugurate');
+  const ask = (group: string) =>
+    new Promise((resolve, reject) =>
+      client.yieldLeader({ group }, (error, answer) => (error === null ? resolve(answer) : reject(error))),
+    );
+  await ask('g');
+  await ask('nobody-here');
+  const [line, ...others] = log.filter(({ message }) => message === 'a leader was asked to hand over');
+  assert.deepEqual(others, []);
+  const { peer, ...fields } = { peer: '', ...line?.fields };
+  assert.deepEqual(fields, { group: 'g', candidateId: 'a', term: Number(value.term) });
+  assert.match(peer, /^127\.0\.0\.1:\d+$/);
+  stream.cancel();
+});

@@ -119,6 +119,10 @@ export class Leadership implements LinkedCandidacy, TermHost {
     return this.#number !== 0 && this.link.say(this.#number, { say: 'alive', term });
   }
 
+  within(ms: number, task: () => void): () => void {
+    return this.link.within(ms, task);
+  }
+
   /** By the clock of this process, or as the sidecar says: the worker has to stop. */
   lost(term: Term, loss: TermLoss): void {
     if (term !== this.#term || !term.lose(loss)) return;

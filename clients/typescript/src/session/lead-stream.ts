@@ -36,6 +36,11 @@ class GrpcLeadStream implements LeadStream {
     }
   }
 
+  end(): void {
+    // Not cancelled: that would overtake the last words.
+    this.call.end();
+  }
+
   destroy(): void {
     this.#handlers = undefined;
     this.call.cancel();
