@@ -51,7 +51,7 @@ export class LeadLink {
     this.clock.atEnd(() => {
       if (this.#candidacies.size > 0) return;
       this.#flush();
-      this.#stream?.destroy();
+      this.#stream?.end();
       this.#stream = undefined;
     });
   }

@@ -8,6 +8,8 @@ import type { LeadSaying, LeadStream, LeadStreamHandlers, OpenLeadStream } from 
 
 /** What the sidecar takes in one message. */
 const COMMANDS = 1_000;
+/** How long the sidecar may take to end a stream on which nobody stands any more, ms. */
+const FAREWELL = 1_000;
 
 export function grpcLeadStreams(address: string, channel: Channel, security: Security = 'plain'): OpenLeadStream {
   const client = new LeaderServiceClient(address, credentials.createInsecure(), { channelOverride: channel });
@@ -36,9 +38,13 @@ class GrpcLeadStream implements LeadStream {
     }
   }
 
-  destroy(): void {
+  end(): void {
     this.#handlers = undefined;
-    this.call.cancel();
+    // Not cancelled: what was said last would be lost on its way, and the candidate kept its place.
+    this.call.end();
+    const late = setTimeout(() => this.call.cancel(), FAREWELL);
+    late.unref();
+    this.call.once('status', () => clearTimeout(late));
   }
 
   #told(all: LeadResponse['news']): void {

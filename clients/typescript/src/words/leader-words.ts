@@ -73,8 +73,8 @@ export type LeadNews =
 /** A stream of candidacies, by their numbers. */
 export interface LeadStream {
   say(sayings: readonly (readonly [candidacy: number, saying: LeadSaying])[]): void;
-  /** Nothing is told any more. */
-  destroy(): void;
+  /** What was said goes out, and nothing is told any more. */
+  end(): void;
 }
 
 export interface LeadStreamHandlers {
