@@ -8,6 +8,7 @@ import type { ClusterStore, Guard } from '../store/cluster-store.js';
 import { HomeChanges } from './changes.js';
 import { LocalDeadline } from './deadline.js';
 import { Following } from './following.js';
+import { formatOf } from './format-of.js';
 import { HandOvers } from './hand-overs.js';
 import type { MemberWatcher } from './happenings.js';
 import { Leaving } from './leaving.js';
@@ -125,16 +126,24 @@ export class ClusterMember implements Homes {
     this.#changes = new HomeChanges(clock);
     this.#moves = new Moves(ttl);
     this.#epochs = new Array<number>(partitions).fill(0);
-    const { readsAhead } = options;
-    this.#reading = new ReadingAhead(clock, store, (partition) => this.#hasRead(partition));
-    this.#handOvers = new HandOvers(clock, readsAhead && ((partition, to) => readsAhead.tell(partition, to)));
+    this.#reading = new ReadingAhead(clock, store, (partition) => this.#handOvers.sayRead(partition));
+    this.#handOvers = new HandOvers({
+      clock,
+      own: () => this.#own,
+      view: () => this.view,
+      self: () => this.member.id,
+      givesAll: () => this.#leaving.givesAll,
+      begins: (to) => options.handingOver?.(to),
+      ended: (partition, to, shutFor) => options.handedOver?.(partition, to, shutFor),
+      readsAhead: options.readsAhead,
+    });
     this.#leaving = new Leaving(clock, {
       own: () => this.#own,
       view: () => this.view,
       deadline: this.#deadline,
       isOwn: (id) => this.#session.isOwn(id),
-      nextOf: (partition) => this.#nextOf(partition),
-      handOverSome: (most, isWanted) => this.#handOverSome(most, isWanted),
+      nextOf: (partition) => this.#handOvers.nextOf(partition),
+      handOverSome: (most, isWanted) => this.#handOvers.some(most, isWanted),
     });
     const host = this.#host();
     this.#own = Array.from({ length: partitions }, (_, number) => new MemberPartition(number, host));
@@ -188,7 +197,7 @@ export class ClusterMember implements Homes {
   /** Its home is going to hand this partition over to this member. */
   readAhead(partition: number): void {
     if (this.#own[partition]?.at === 'free' && !this.#leaving.takesNothing) this.#reading.begin(partition);
-    else this.#hasRead(partition);
+    else this.#handOvers.sayRead(partition);
   }
 
   /** The next home has read the rows of a partition of this one. */
@@ -226,20 +235,17 @@ export class ClusterMember implements Homes {
     const { guards, members, standing, orders } = this.view;
     const guard = guards[partition];
     const isLost = guard?.epoch === 0 && ((this.#epochs[partition] ?? 0) > 0 || orders.has(partition));
-    const isKept = own?.kept !== undefined;
-    const isQuiet = this.#options.clock.now() < this.#quietUntil;
     const owner =
       guard === undefined || guard.owner === '' ? undefined : (members.get(guard.member)?.name ?? guard.member);
-    const trouble = this.#trouble?.message;
     return whyNone(partition, {
       at: own?.at ?? 'free',
       problem: own?.problem,
-      trouble,
+      trouble: this.#trouble?.message,
       owner,
       standing,
       isLost,
-      isKept,
-      isQuiet,
+      isKept: own?.kept !== undefined,
+      isQuiet: this.#options.clock.now() < this.#quietUntil,
     });
   }
 
@@ -291,14 +297,14 @@ export class ClusterMember implements Homes {
       takeAhead: (partition) => this.#reading.take(partition),
       deadline: this.#deadline,
       partitions: this.partitions,
-      format: (partition) => this.#format(partition),
+      format: (partition) => formatOf(this.view, partition, this.member.format),
       beginsEmpty: (partition) => this.view.orders.get(partition)?.kind === 'empty',
       get member() {
         return session.member.id;
       },
       isOwn: (member) => session.isOwn(member),
       changed: (partition) => this.#changed(partition),
-      handedOver: (partition, shutFor) => this.#handedOver(partition, shutFor),
+      handedOver: (partition, shutFor) => this.#handOvers.ended(partition, shutFor),
       trouble: (partition, error) => this.#options.trouble?.(error, partition),
       happened: (partition, what) => {
         if (what.kind === 'opened') this.#pauses.opened(partition, clock.now());
@@ -309,14 +315,6 @@ export class ClusterMember implements Homes {
     };
   }
 
-  /** The newest that all members read that may own, so that each of them can be the next home; never an older one than it has. */
-  #format(partition: number): number {
-    const { guards, members } = this.view;
-    const owners = [...members.values()].filter(({ weight }) => weight > 0);
-    const common = Math.min(this.member.format, ...owners.map(({ format }) => format));
-    return Math.max(common, guards[partition]?.format ?? 0);
-  }
-
   #seen(view: View): void {
     const now = this.#options.clock.now();
     this.#follow(view);
@@ -324,7 +322,7 @@ export class ClusterMember implements Homes {
     for (const own of this.#own) this.#see(own, view, now);
     this.#missing.seen(view, this.#own, this.#epochs);
     if (!this.#leaving.isBegun && this.#deadline.isLive && now >= this.#quietUntil) {
-      this.#handOverSome(MOST_MOVES, ({ number }) => this.#moves.isToMove(number, this.member.id, view, now));
+      this.#handOvers.some(MOST_MOVES, ({ number }) => this.#moves.isToMove(number, this.member.id, view, now));
       this.#moves.forget(this.#options.store, now)?.catch((error: unknown) => this.#troubled(asError(error)));
     }
     this.#published.say();
@@ -366,43 +364,6 @@ export class ClusterMember implements Homes {
     const isElsewhere = home !== undefined && !isFree && !this.#session.isOwn(home.id);
     const entry = isElsewhere ? { partition: number, epoch, member: home.id, address: home.address } : undefined;
     if (this.#remote.set(number, entry)) this.#changes.add(number);
-  }
-
-  #handOverSome(most: number, isWanted: (own: MemberPartition) => boolean): void {
-    let left = most - this.#handOvers.size - this.#own.filter(({ at }) => at === 'handing_over').length;
-    for (const own of this.#own) {
-      if (left <= 0) return;
-      if (own.at !== 'open' || this.#handOvers.has(own.number) || !isWanted(own)) continue;
-      left -= 1;
-      const next = this.#nextOf(own.number);
-      if (next === undefined) own.handOver();
-      else this.#handOverTo(next, own);
-    }
-  }
-
-  #handOverTo(next: Member, own: MemberPartition): void {
-    this.#options.handingOver?.(next);
-    this.#handOvers.prepare(own.number, next, () => {
-      // The move may have been taken back meanwhile.
-      if (this.#leaving.givesAll || this.#nextOf(own.number)?.id === next.id) own.handOver();
-    });
-  }
-
-  #hasRead(partition: number): void {
-    const { guards, members } = this.view;
-    const home = members.get(guards[partition]?.member ?? '');
-    if (home !== undefined) this.#options.readsAhead?.done(partition, home);
-  }
-
-  #handedOver(partition: number, shutFor: number): void {
-    const next = this.#nextOf(partition);
-    if (next !== undefined) this.#options.handedOver?.(partition, next, shutFor);
-  }
-
-  #nextOf(partition: number): Member | undefined {
-    const { wanted, members } = this.view;
-    const next = members.get(wanted.of(partition) ?? '');
-    return next?.id === this.member.id ? undefined : next;
   }
 
   #changed(partition: number): void {

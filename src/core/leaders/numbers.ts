@@ -31,10 +31,16 @@ class LiveNumbers implements GroupNumbers {
   }
 }
 
-/** @param clock the same one each time */
-export function groupNumbers({ leaders }: CoreState, group: LeaderGroup, clock: () => number): GroupNumbers {
-  group.numbers ??= new LiveNumbers(group, leaders.groups, clock);
-  return group.numbers;
+/** Of those that were there when it began and are still. @param clock the same one each time */
+export function* groupNumbers(
+  { leaders: { groups } }: CoreState,
+  clock: () => number,
+): Generator<GroupNumbers, undefined> {
+  for (const group of [...groups.values()]) {
+    if (groups.get(group.name) !== group) continue;
+    group.numbers ??= new LiveNumbers(group, groups, clock);
+    yield group.numbers;
+  }
 }
 
 /** Somebody was inaugurated. */

@@ -53,3 +53,7 @@ export function unlikeRoutes(routes: number, own: number): string | undefined {
   if (routes < own) return 'the gateway follows an older version of the routes of the cluster than the home';
   return 'the home has not seen the newest routes of the cluster yet';
 }
+
+export function notHere(partition: number): Refusal {
+  return noHome(partition, `the sidecar that was asked is not the home of partition ${partition}`);
+}

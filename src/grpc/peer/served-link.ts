@@ -21,7 +21,7 @@ import type { WireReader } from './codec/wire-reader.js';
 import { type HandOverStep, stepOf } from './hand-over-step.js';
 import { Lane } from './lane.js';
 import { BEAT, LARGE_BYTES, LARGE_LANE, MOST_OPEN, MOST_UNSENT, SMALL_LANE } from './limits.js';
-import { CANCELLED, failed, noHome, tooManyCalls, unlikeRoutes } from './refusals.js';
+import { CANCELLED, failed, noHome, notHere, tooManyCalls, unlikeRoutes } from './refusals.js';
 import { ServedAdministration } from './served-administration.js';
 import { type CallSink, type Order, ServedCall, Unordered } from './served-call.js';
 import { askLeaders } from './served-leaders.js';
@@ -396,8 +396,4 @@ export class ServedLink implements CallSink, SessionSink {
       report(this.context, PATH, error);
     }
   }
-}
-
-function notHere(partition: number): Refusal {
-  return noHome(partition, `the sidecar that was asked is not the home of partition ${partition}`);
 }
