@@ -13,6 +13,8 @@ import type {
   MoveView,
   RestoreRequest,
   RestoreView,
+  RouteRequest,
+  RouteView,
 } from './core/contract/cluster.js';
 import type {
   AwaitLeaderRequest,
@@ -119,8 +121,7 @@ export interface Coordinator extends Calls {
    */
   undeliverable(turns: readonly TurnRef[], unwanted?: boolean): void;
   readonly admin: Administration;
-  /** Unset: there are no leaders here yet, which is so in a cluster. */
-  readonly leaders?: Leaders | undefined;
+  readonly leaders: Leaders;
   /** Every number behind the metrics, as it stands now. */
   stats(): CoordinatorStats;
   /**
@@ -205,6 +206,8 @@ export interface Cluster {
   restore(request: RestoreRequest): Promise<Result<RestoreView>>;
   /** Fixes the newest format of rows that this version knows. */
   finalize(): Promise<Result<FinalizeView>>;
+  /** Tells where a queue lives, or changes it while the queue is empty. */
+  route(request: RouteRequest): Promise<Result<RouteView>>;
 }
 
 /** One who watches events. */

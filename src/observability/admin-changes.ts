@@ -16,6 +16,7 @@ const CHANGING: ReadonlyMap<string, string> = new Map([
     ['MovePartition', 'move_partition'],
     ['RestorePartitions', 'restore_partitions'],
     ['FinalizeCluster', 'finalize_cluster'],
+    ['RouteQueue', 'route_queue'],
   ].map(([method = '', call = '']) => [`/keyturn.v1.AdminService/${method}`, call] as const),
   ['/keyturn.v1.LeaderService/YieldLeader', 'yield_leader'],
 ]);

@@ -1,6 +1,10 @@
 /** One sidecar of a simulated cluster: it can be frozen at any await, and killed. */
 import { ClusterMember } from '../../src/cluster/member/member.js';
+import { Rerouting } from '../../src/cluster/member/rerouting.js';
+import { FollowedRoutes } from '../../src/cluster/partitions/followed-routes.js';
+import { policyAt, settingsOf } from '../../src/cluster/partitions/partition-settings.js';
 import type { HomeEntry } from '../../src/cluster/registry/registry.js';
+import type { ClusterRecord } from '../../src/cluster/store/cluster-store.js';
 import type { Coordinator, CoordinatorSettings } from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
 import { HomeCoordinator } from '../../src/local/home.js';
@@ -78,6 +82,8 @@ export interface ProcessWorld {
   readonly store: FakeEngine;
   readonly registry: FakeRegistryEngine;
   readonly settings: CoordinatorSettings;
+  /** As it stands in the store, or was seen by somebody who read it. */
+  readonly record: ClusterRecord;
   readonly partitions: number;
   connect(from: SimProcess, home: HomeEntry): Coordinator;
   handedOver(from: SimProcess, id: string, partition: number, shutFor: number): void;
@@ -88,6 +94,9 @@ export interface ProcessWorld {
 export class SimProcess {
   readonly clock: FrozenClock;
   readonly member: ClusterMember;
+  readonly routes: FollowedRoutes;
+  /** Changes routes for a person who asks this one. */
+  readonly rerouting: Rerouting;
   readonly store: FakeStore;
   readonly registry: FakeRegistry;
   isEnding = false;
@@ -104,6 +113,7 @@ export class SimProcess {
     this.store = world.store.open(name, this.clock);
     this.registry = world.registry.open(name, this.clock);
     for (const { wire } of [this.store, this.registry]) wire.deliver = (task) => this.clock.run(task);
+    this.routes = new FollowedRoutes(world.record);
     this.member = new ClusterMember({
       clock: this.clock,
       store: this.store,
@@ -111,7 +121,14 @@ export class SimProcess {
       partitions,
       ttl: TTL,
       incarnation: () => this.#incarnation(),
-      makeHome: (options) => new HomeCoordinator(settings, { ...options, seed: chance.int(0, 1_000_000) }),
+      makeHome: (options) =>
+        new HomeCoordinator(settingsOf(settings, this.routes.now.map, options.partition.number), {
+          ...options,
+          seed: chance.int(0, 1_000_000),
+        }),
+      routes: this.routes,
+      policyAt: (queue, partition) => policyAt(settings, this.routes.now.map, partition, queue),
+      rerouted: () => world.note(`${name} follows routes ${this.routes.version}`),
       connect: (home) => world.connect(this, home),
       handedOver: (partition, to, shutFor) => world.handedOver(this, to.id, partition, shutFor),
       trouble: (error, partition) => {
@@ -120,6 +137,9 @@ export class SimProcess {
       },
     });
     this.member.start();
+    const { clock, store, registry } = this;
+    const isEnded = () => this.isEnding;
+    this.rerouting = new Rerouting({ clock, store, registry, settings, record: world.record, isEnded });
   }
 
   get isDead(): boolean {
@@ -161,7 +181,8 @@ export class SimProcess {
       format: 1,
       weight: 1,
       isLeaving: false,
-      routes: 1,
+      routes: this.routes.version,
+      reroutes: true,
     };
   }
 }

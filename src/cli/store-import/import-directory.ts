@@ -5,6 +5,7 @@
 import { hostname } from 'node:os';
 import { PartitionMap } from '../../cluster/partitions/partition-map.js';
 import { routesIn } from '../../cluster/partitions/partition-settings.js';
+import { alone } from '../../cluster/partitions/routes.js';
 import { openRedisRegistry } from '../../cluster/registry/redis/redis-registry.js';
 import type { ClusterRecord, ClusterStore, NewRows, PartitionStore, Route } from '../../cluster/store/cluster-store.js';
 import { FORMAT } from '../../cluster/store/format.js';
@@ -16,7 +17,8 @@ import { leastToken } from '../../core/structures/tokens.js';
 import type { DataReader } from '../../local/journal/lmdb/data-reader.js';
 import { EXIT } from '../exit-codes.js';
 import { CommandFailure } from '../failure.js';
-import { agree } from '../serve/cluster/record.js';
+import { newRoutes } from '../serve/cluster/new-routes.js';
+import { agree, differsInRoute } from '../serve/cluster/record.js';
 import { checkRows, type Imported, ImportedRows } from './imported-rows.js';
 import { Presence } from './presence.js';
 
@@ -76,7 +78,13 @@ async function agreed(
     // The mark of an import that was cut off is none against this one.
     importUnderWay: async () => undefined,
   };
-  const { partitions, routes } = await agree(keeper, [], cluster, settings);
+  const record = await agree(keeper, [], cluster, settings);
+  // Where rows go counts from then on: there is nobody yet with whom a route could be changed.
+  const wrong = [...newRoutes(settings, record)].flatMap(
+    ([queue, place]) => differsInRoute(queue, place, alone(queue)) ?? [],
+  );
+  if (wrong.length > 0) throw new CommandFailure(wrong.join('\n'), EXIT.failure);
+  const { partitions, routes } = record;
   const map = routed(partitions, routes);
   return { map, floor: await checkRows(reader, map, settings) };
 }

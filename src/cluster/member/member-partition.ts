@@ -17,6 +17,7 @@ import type { LocalDeadline } from './deadline.js';
 import type { Happening } from './happenings.js';
 import type { LoadOrder } from './load-order.js';
 import { reclaim, type Wanted } from './reclaim.js';
+import type { RoutedHome, RoutedHomeHost } from './routed-home.js';
 import { type MakeHome, Tenure } from './tenure.js';
 
 /** After a partition could not be loaded others may try, ms. */
@@ -30,13 +31,15 @@ const AFTER_LOSS = 3_600_000;
 /** While it is so, the core here is whole. */
 const KEEPING: readonly Ownership['at'][] = ['open', 'closed', 'reclaiming', 'handing_over'];
 
-export interface PartitionHost {
+export interface PartitionHost extends RoutedHomeHost {
   readonly clock: Clock;
   readonly deadline: LocalDeadline;
   readonly store: ClusterStore;
   readonly partitions: number;
   readonly makeHome: MakeHome;
   readonly loads: LoadOrder;
+  /** Reads the record of the cluster, and follows it. @throws JournalError */
+  catchUp(): Promise<void>;
   /** In which rows of a partition are written by who claims it now. */
   format(partition: number): number;
   /** Whether a person accepted that a partition begins empty. */
@@ -90,6 +93,11 @@ export class MemberPartition {
   /** Set while this member is the home. */
   get home(): HomeCoordinator | undefined {
     return this.#state.at === 'open' ? this.#tenure?.home : undefined;
+  }
+
+  /** Which queues its core takes: while there is a core. */
+  get routed(): RoutedHome | undefined {
+    return this.#tenure?.routed;
   }
 
   /** Of the claim that is, or was, this member's: while there is a core. */
@@ -226,6 +234,9 @@ export class MemberPartition {
       const answer = await store.claim({ partition: this.number, expected, member, floor: this.#floor, format });
       // Of a member that ends others claim it, when its session is over.
       if (!answer.claimed || this.#isEnded) return { kind: 'not_claimed' };
+      // Whatever the home before gave up, it did because of a record that stands there by now: nobody is let in before it is known.
+      await this.host.catchUp();
+      if (this.#isEnded) return { kind: 'not_claimed' };
       this.#claimed = answer;
       this.#isFailover = how === 'failover';
       this.host.happened(this.number, { kind: 'claimed', how });
@@ -262,6 +273,7 @@ export class MemberPartition {
         // It may have been given up while others were loaded, and its core be gone.
         if (this.#state.at !== 'loading' || tenure !== this.#tenure) return { kind: 'load_failed' };
         await tenure.home.recover();
+        tenure.routed.begin();
         return { kind: 'loaded' };
       });
     } catch (error) {

@@ -1,11 +1,13 @@
 /** One sidecar of a cluster: it joins, claims partitions, is their home, and hands them over. */
 import type { Coordinator } from '../../coordinator.js';
 import type { Clock } from '../../local/clock.js';
+import type { FollowedRoutes } from '../partitions/followed-routes.js';
 import type { Homes } from '../partitions/homes.js';
-import type { HomeEntry, Member, Registry } from '../registry/registry.js';
+import type { Member, Registry } from '../registry/registry.js';
 import type { ClusterStore, Guard } from '../store/cluster-store.js';
 import { HomeChanges } from './changes.js';
 import { LocalDeadline } from './deadline.js';
+import { Following } from './following.js';
 import type { MemberWatcher } from './happenings.js';
 import { Leaving } from './leaving.js';
 import { Listing, type View } from './listing.js';
@@ -14,15 +16,15 @@ import { MemberPartition, type PartitionHost } from './member-partition.js';
 import { MissingGuards, mayClaimBy } from './missing-guards.js';
 import { Moves } from './moves.js';
 import { Pauses } from './pauses.js';
+import { PublishedHomes } from './published-homes.js';
 import { type Connect, RemoteHomes } from './remote-homes.js';
+import type { RoutedHomeHost } from './routed-home.js';
 import { MemberSession } from './session.js';
 import type { MakeHome } from './tenure.js';
 import { whyNone } from './why-none.js';
 
 /** Partitions that are moved at once. */
 const MOST_MOVES = 4;
-/** What homes say to gateways is said again after so many ms, though nothing changed. */
-const PUBLISH_AGAIN = 5_000;
 
 interface MemberOptions {
   readonly clock: Clock;
@@ -35,6 +37,12 @@ interface MemberOptions {
   /** What this member says of itself; called for each incarnation, with an id that is new each time. */
   readonly incarnation: () => Member;
   readonly makeHome: MakeHome;
+  /** The record that this sidecar follows. */
+  readonly routes: FollowedRoutes;
+  /** Of a queue at a partition, by the routes as they are now. Unset: nothing is said of it there. */
+  readonly policyAt: RoutedHomeHost['policyAt'];
+  /** Routes are others now. */
+  readonly rerouted?: () => void;
   readonly connect: Connect;
   /** A partition is about to be handed over to this one, which is told then. */
   readonly handingOver?: (to: Member) => void;
@@ -59,6 +67,8 @@ export class ClusterMember implements Homes {
   readonly #pauses = new Pauses();
   readonly #loads = new LoadOrder();
   readonly #missing: MissingGuards;
+  readonly #following: Following;
+  readonly #published: PublishedHomes;
   /** The largest epoch that was seen of each partition. */
   readonly #epochs: number[];
   /** After a failover, and after the start, nobody claims for one ttl. */
@@ -66,7 +76,6 @@ export class ClusterMember implements Homes {
   #trouble: Error | undefined;
   readonly #leaving: Leaving;
   #isEnded = false;
-  #publishedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: MemberOptions) {
     const { clock, store, registry, partitions, ttl, incarnation } = options;
@@ -83,10 +92,29 @@ export class ClusterMember implements Homes {
       this.#deadline,
       (view) => this.#seen(view),
       trouble,
-      (view) => this.#moves.areUnderWay(this.member.id, view, clock.now()),
+      (view) => this.#following.isUnderWay || this.#moves.areUnderWay(this.member.id, view, clock.now()),
       () => this.member.cluster,
     );
     this.#missing = new MissingGuards(store, (kept) => this.#session.keeps(kept), trouble);
+    this.#following = new Following({
+      clock,
+      store,
+      routes: options.routes,
+      homes: () => this.#own.flatMap(({ routed }) => routed ?? []),
+      rerouted: () => {
+        this.#session.follows(options.routes.version);
+        options.rerouted?.();
+      },
+      trouble,
+    });
+    this.#published = new PublishedHomes({
+      clock,
+      registry,
+      pauses: this.#pauses,
+      member: () => this.member,
+      own: () => this.#own,
+      trouble: (error) => this.#troubled(asError(error)),
+    });
     this.#remote = new RemoteHomes(options.connect);
     this.#changes = new HomeChanges(clock);
     this.#moves = new Moves(ttl);
@@ -144,7 +172,7 @@ export class ClusterMember implements Homes {
   /** Another member has handed this partition over to this one, and let no call in for `shutFor` ms. */
   takesOver(partition: number, shutFor: number): void {
     if (this.#own[partition] === undefined) return;
-    if (this.#pauses.told(partition, shutFor, this.#options.clock.now())) this.#publishedAt = Number.NEGATIVE_INFINITY;
+    if (this.#pauses.told(partition, shutFor, this.#options.clock.now())) this.#published.changed();
     this.#listing.look();
   }
 
@@ -227,12 +255,16 @@ export class ClusterMember implements Homes {
   }
 
   #host(): PartitionHost {
-    const { clock, store, makeHome, watcher } = this.#options;
+    const { clock, store, makeHome, watcher, routes, policyAt } = this.#options;
     const session = this.#session;
     return {
       clock,
       store,
       makeHome,
+      routes,
+      policyAt,
+      said: () => this.#published.now(),
+      catchUp: () => this.#following.catchUp(),
       loads: this.#loads,
       deadline: this.#deadline,
       partitions: this.partitions,
@@ -264,6 +296,7 @@ export class ClusterMember implements Homes {
 
   #seen(view: View): void {
     const now = this.#options.clock.now();
+    this.#follow(view);
     this.#moves.see(view, now);
     for (const own of this.#own) this.#see(own, view, now);
     this.#missing.seen(view, this.#own, this.#epochs);
@@ -271,8 +304,15 @@ export class ClusterMember implements Homes {
       this.#handOverSome(MOST_MOVES, ({ number }) => this.#moves.isToMove(number, this.member.id, view, now));
       this.#moves.forget(this.#options.store, now)?.catch((error: unknown) => this.#troubled(asError(error)));
     }
-    this.#publish(now);
+    this.#published.say();
     this.#leaving.look();
+  }
+
+  #follow({ record, standing }: View): void {
+    if (record === undefined || standing !== 'own') return;
+    this.#following.take(record);
+    if (this.#deadline.isLive) this.#following.mend(record);
+    for (const own of this.#own) if (own.at === 'open') own.routed?.look();
   }
 
   #see(own: MemberPartition, { guards, members, wanted, standing, orders }: View, now: number): void {
@@ -328,7 +368,7 @@ export class ClusterMember implements Homes {
   }
 
   #changed(partition: number): void {
-    this.#publishedAt = Number.NEGATIVE_INFINITY;
+    this.#published.changed();
     // Gateways are told with the next look. Not of what was handed over: who sees it free before the next home does would claim it
     // back.
     if (this.isHere(partition)) this.#listing.soon();
@@ -345,27 +385,6 @@ export class ClusterMember implements Homes {
     this.#quietUntil = Math.max(this.#quietUntil, clock.now() + ttl);
     for (const own of this.#own) own.failedOver();
     this.#listing.look();
-  }
-
-  /** For gateways. Who reads it late, or reads what is wrong, is told by the home that it asks. */
-  #publish(now: number): void {
-    if (now - this.#publishedAt < PUBLISH_AGAIN) return;
-    this.#publishedAt = now;
-    const { id, address } = this.member;
-    const homes: HomeEntry[] = [];
-    for (const { number, home, guard } of this.#own) {
-      if (home === undefined || guard === undefined) continue;
-      const paused = this.#pauses.of(number);
-      homes.push({
-        partition: number,
-        epoch: guard.epoch,
-        member: id,
-        address,
-        ...(paused !== undefined && { paused }),
-      });
-    }
-    if (homes.length === 0) return;
-    this.#options.registry.publish(homes).catch((error: unknown) => this.#troubled(asError(error)));
   }
 
   #troubled(error: Error | undefined): void {

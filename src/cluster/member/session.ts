@@ -69,6 +69,12 @@ export class MemberSession {
     this.#arm(0);
   }
 
+  /** Everybody is told with the next renewal, at once: the version of the routes that it goes by. */
+  follows(routes: number): void {
+    this.#member = { ...this.#member, routes };
+    this.#arm(0);
+  }
+
   /** Everybody is told with the next renewal, at once. */
   leaving(): void {
     this.#member = { ...this.#member, isLeaving: true };

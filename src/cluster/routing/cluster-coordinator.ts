@@ -16,6 +16,7 @@ import { countQueues } from './count-queues.js';
 import { Drain } from './drain.js';
 import { RoutedAdministration } from './routed-administration.js';
 import { RoutedCalls } from './routed-calls.js';
+import { RoutedLeaders } from './routed-leaders.js';
 import { RoutedSession } from './routed-session.js';
 import { Router, type RouterOptions } from './router.js';
 import { StatsOfMember } from './stats.js';
@@ -39,6 +40,7 @@ const LAST_HAND_OVER = 1_000;
 /** All partitions of a cluster as one coordinator, wherever their homes are. */
 export class ClusterCoordinator extends RoutedCalls implements Coordinator {
   readonly admin: RoutedAdministration;
+  readonly leaders: RoutedLeaders;
   readonly #stats: StatsOfMember;
   readonly #sessions = new Set<RoutedSession>();
   readonly #leaving: Leaving | undefined;
@@ -50,15 +52,23 @@ export class ClusterCoordinator extends RoutedCalls implements Coordinator {
   constructor(options: ClusterOptions) {
     const router = new Router(options);
     super(router, router);
+    router.calls = this;
     this.admin = new RoutedAdministration(router);
+    this.leaders = new RoutedLeaders(router);
     this.#stats = new StatsOfMember(router, () => this.#sessions.size);
     this.#leaving = options.leaving;
     this.#stopListening = router.homes.onChange((partitions) => this.#changed(partitions));
   }
 
-  /** Queues are routed in another way from now on: those that are have to be empty. */
+  /**
+   * Queues are routed in another way from now on. All homes here go by it by now; homes elsewhere refuse who does not go by the same
+   * as they do.
+   */
   set map(map: PartitionMap) {
-    this.router.map = map;
+    const { router } = this;
+    router.map = map;
+    this.admin.rerouted();
+    router.gates.changed(Array.from({ length: map.partitions }, (_, partition) => partition));
   }
 
   /** Of each partition, by number. */
@@ -119,6 +129,7 @@ export class ClusterCoordinator extends RoutedCalls implements Coordinator {
     this.#stopListening();
     const closed = this.#here().map((home) => home.close());
     router.gates.close(DRAINING);
+    router.leaderGates.close(DRAINING);
     router.endAll(DRAINING, false);
     for (const session of this.#sessions) session.rest();
     this.#draining?.end();
@@ -136,6 +147,7 @@ export class ClusterCoordinator extends RoutedCalls implements Coordinator {
     // Sessions first: calls that are held go where they were said hello.
     for (const session of [...this.#sessions]) session.changed(partitions);
     this.router.gates.changed(partitions);
+    this.router.leaderGates.changed(partitions);
     this.admin.changed(partitions);
   }
 

@@ -1,5 +1,6 @@
-import type { Calls, Pending, Refusal, Reply, Waiting } from '../../coordinator.js';
-import type { HeldCall } from './gates.js';
+import type { Calls, Coordinator, Pending, Refusal, Reply, Waiting } from '../../coordinator.js';
+import type { PartitionMap } from '../partitions/partition-map.js';
+import type { Gates, HeldCall } from './gates.js';
 import type { OpenCall } from './open-call.js';
 import type { Router } from './router.js';
 import type { Source, Target } from './target.js';
@@ -31,13 +32,17 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   #ending: Refusal | undefined;
   /** Given up in the middle of being asked: its place there, too? */
   #leaves = false;
+  /** By which it is about this partition. */
+  readonly #map: PartitionMap;
 
   constructor(
     protected readonly router: Router,
     protected readonly source: Source,
     readonly partition: number,
     private readonly reply: Reply<A>,
-  ) {}
+  ) {
+    this.#map = router.map;
+  }
 
   /** The drain refuses it. What ends turns, or only looks, goes on. */
   protected abstract readonly isNewWork: boolean;
@@ -47,7 +52,22 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   }
 
   /** @param elapsed ms for which the call has waited already */
-  protected abstract send(calls: Calls, elapsed: number): Waiting;
+  protected abstract send(calls: Calls, elapsed: number, to: Reply<A>, home?: Coordinator): Waiting;
+
+  /** Where it goes depends on where a queue lives. */
+  protected get isRouted(): boolean {
+    return true;
+  }
+
+  /** Before it is asked again, after a home has sent it away, ms. */
+  protected pause(): number {
+    return 0;
+  }
+
+  /** Where it waits for a home. */
+  protected get gates(): Gates {
+    return this.router.gates;
+  }
 
   /** How long it may be held from its beginning, ms. */
   protected patience(): number {
@@ -70,7 +90,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
       this.reply.refuse(router.ended);
       return undefined;
     }
-    if (router.gates.isShut(this.source, partition) || !this.ask()) this.#hold();
+    if (this.gates.isShut(this.source, partition) || !this.ask()) this.#hold();
     if (this.isOver || (this.#pending === undefined && this.#at === 'asked')) return undefined;
     this.#begun();
     this.#track();
@@ -78,6 +98,8 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   }
 
   ask(): boolean {
+    // Nobody has taken it, and queues may be elsewhere by now.
+    if (this.#map !== this.router.map && this.isRouted) return this.#beginAnew();
     const target = this.source.target(this.partition);
     if (target === undefined) return false;
     this.#target = target;
@@ -139,11 +161,30 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
     if (this.#at === 'asked') this.#pending?.callOff?.();
   }
 
+  /** As a call of its own: about another partition, or about several. It is known by this one. */
+  #beginAnew(): true {
+    if (this.#isTracked) this.router.untrack(this);
+    this.#isTracked = false;
+    this.#at = 'asking';
+    const elapsed = this.router.clock.now() - this.#begun();
+    const waiting = this.send(this.source.calls, elapsed, {
+      // What has to be noted of an answer, the other one has noted.
+      answer: (value) => this.#finish() && this.reply.answer(value),
+      // Of homes there is none for it as long as it might wait.
+      refuse: (refusal) => this.giveUp(refusal),
+    });
+    if (this.isOver) waiting?.cancel(this.#leaves);
+    else this.#at = 'asked';
+    this.#pending = waiting;
+    return true;
+  }
+
   /** @throws what the home throws: then it is over, and whoever asked tells the caller */
   #send(target: Target): Waiting {
     const since = this.#since;
     try {
-      return this.send(target.calls, since === undefined ? 0 : this.router.clock.now() - since);
+      const elapsed = since === undefined ? 0 : this.router.clock.now() - since;
+      return this.send(target.calls, elapsed, this, target.home);
     } catch (error) {
       this.#leave();
       if (!this.isOver) this.#at = 'bounced';
@@ -165,7 +206,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   #hold(): void {
     this.#at = 'held';
     this.#track();
-    this.router.gates.hold(this.source, this.partition, this);
+    this.gates.hold(this.source, this.partition, this);
   }
 
   /** Nothing was changed there: it is asked again, at the home that is. */
@@ -174,7 +215,14 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
     const isAsking = this.#at === 'asking';
     this.#leave();
     this.#at = 'bounced';
-    if (!isAsking) this.#hold();
+    if (isAsking) return;
+    const pause = this.pause();
+    if (pause === 0) return this.#hold();
+    this.#at = 'held';
+    this.#track();
+    this.router.clock.after(pause, () => {
+      if (this.#at === 'held') this.gates.hold(this.source, this.partition, this);
+    });
   }
 
   #leave(): void {

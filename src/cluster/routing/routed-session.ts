@@ -60,6 +60,7 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
     const streams = new StreamsOfSession(router);
     super(router, streams);
     streams.owner = this;
+    streams.calls = this;
     this.#streams = streams;
     this.#listener = listener;
     this.#onEnd = onEnd;

@@ -1,4 +1,4 @@
-import type { Coordinator, CoordinatorSettings, Refusal, TurnRef } from '../../coordinator.js';
+import type { Calls, Coordinator, CoordinatorSettings, Refusal, TurnRef } from '../../coordinator.js';
 import type { Clock } from '../../local/clock.js';
 import type { Homes } from '../partitions/homes.js';
 import type { PartitionMap } from '../partitions/partition-map.js';
@@ -29,8 +29,11 @@ export class Router implements Source {
   readonly settings: CoordinatorSettings;
   readonly incarnation: string;
   readonly gates: Gates;
+  /** Of calls about leaders. */
+  readonly leaderGates: Gates;
   readonly turns: LiveTurns;
   map: PartitionMap;
+  #calls: Calls | undefined;
   /** Set: no new work is taken any more, for this reason. */
   ended: Refusal | undefined;
   isClosed = false;
@@ -51,7 +54,19 @@ export class Router implements Source {
     this.settings = settings;
     this.incarnation = incarnation;
     this.turns = new LiveTurns(clock);
-    this.gates = new Gates(clock, homes, failed ?? ((error) => thrown(clock, error)));
+    const fails = failed ?? ((error: unknown) => thrown(clock, error));
+    this.gates = new Gates(clock, homes, fails);
+    this.leaderGates = new Gates(clock, homes, fails);
+  }
+
+  get calls(): Calls {
+    if (this.#calls === undefined) throw new TypeError('the router has no calls yet');
+    return this.#calls;
+  }
+
+  /** Set before anything is asked. */
+  set calls(calls: Calls) {
+    this.#calls = calls;
   }
 
   target(partition: number): Target | undefined {

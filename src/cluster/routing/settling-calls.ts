@@ -53,8 +53,8 @@ export class DeQueueCall extends SettlingCall<DeQueueAnswer> {
     super(router, source, partition, reply);
   }
 
-  protected send(calls: Calls): Waiting {
-    calls.deQueue(this.request, this);
+  protected send(calls: Calls, _: number, to: Reply<DeQueueAnswer>): Waiting {
+    calls.deQueue(this.request, to);
     return undefined;
   }
 
@@ -80,12 +80,12 @@ export class AckCall extends SettlingCall<AckAnswer> {
     super(router, source, partition, reply);
   }
 
-  protected send(calls: Calls, elapsed: number): Waiting {
+  protected send(calls: Calls, elapsed: number, to: Reply<AckAnswer>): Waiting {
     const { request } = this;
     const { next } = request;
-    if (next !== undefined && this.#isAlone) return calls.ack({ ...request, next: undefined }, this);
-    if (elapsed === 0 || next === undefined) return calls.ack(request, this);
-    return calls.ack({ ...request, next: { ...next, wait: Math.max(0, next.wait - elapsed) } }, this);
+    if (next !== undefined && this.#isAlone) return calls.ack({ ...request, next: undefined }, to);
+    if (elapsed === 0 || next === undefined) return calls.ack(request, to);
+    return calls.ack({ ...request, next: { ...next, wait: Math.max(0, next.wait - elapsed) } }, to);
   }
 
   /** Only its `next` is new work: the Ack is answered, with an empty one. */
@@ -120,8 +120,8 @@ export class NackCall extends SettlingCall<NackAnswer> {
     super(router, source, partition, reply);
   }
 
-  protected send(calls: Calls): Waiting {
-    calls.nack(this.request, this);
+  protected send(calls: Calls, _: number, to: Reply<NackAnswer>): Waiting {
+    calls.nack(this.request, to);
     return undefined;
   }
 
@@ -145,8 +145,8 @@ export class RenewCall extends RoutedCall<RenewAnswer> {
     return false;
   }
 
-  protected send(calls: Calls): Waiting {
-    calls.renew(this.request, this);
+  protected send(calls: Calls, _: number, to: Reply<RenewAnswer>): Waiting {
+    calls.renew(this.request, to);
     return undefined;
   }
 

@@ -41,9 +41,9 @@ export class EnQueueCall extends RoutedCall<EnQueueAnswer> {
     return patienceOf(this.#wait(), this.request.maxWait);
   }
 
-  protected send(calls: Calls, elapsed: number): Waiting {
+  protected send(calls: Calls, elapsed: number, to: Reply<EnQueueAnswer>): Waiting {
     const { request } = this;
-    return calls.enQueue(elapsed === 0 ? request : this.#rest(elapsed), this);
+    return calls.enQueue(elapsed === 0 ? request : this.#rest(elapsed), to);
   }
 
   override answer(value: EnQueueAnswer): boolean {
@@ -97,10 +97,10 @@ export class SubmitCall extends RoutedCall<SubmitAnswer> {
     return patienceOf(this.request.waitForRoom);
   }
 
-  protected send(calls: Calls, elapsed: number): Waiting {
+  protected send(calls: Calls, elapsed: number, to: Reply<SubmitAnswer>): Waiting {
     const { request } = this;
     const waitForRoom = Math.max(0, request.waitForRoom - elapsed);
-    return calls.submit(elapsed === 0 ? request : { ...request, waitForRoom }, this);
+    return calls.submit(elapsed === 0 ? request : { ...request, waitForRoom }, to);
   }
 }
 
@@ -125,9 +125,9 @@ export class AcquireCall extends RoutedCall<AcquireAnswer> {
     return this.held ?? patienceOf(this.request.wait);
   }
 
-  protected send(calls: Calls, elapsed: number): Waiting {
+  protected send(calls: Calls, elapsed: number, to: Reply<AcquireAnswer>): Waiting {
     const { request } = this;
-    return calls.acquire(elapsed === 0 ? request : { ...request, wait: Math.max(0, request.wait - elapsed) }, this);
+    return calls.acquire(elapsed === 0 ? request : { ...request, wait: Math.max(0, request.wait - elapsed) }, to);
   }
 
   override answer(value: AcquireAnswer): boolean {
@@ -162,8 +162,8 @@ export class AwaitCall extends RoutedCall<AwaitAnswer> {
     return patienceOf(this.request.wait);
   }
 
-  protected send(calls: Calls, elapsed: number): Waiting {
+  protected send(calls: Calls, elapsed: number, to: Reply<AwaitAnswer>): Waiting {
     const { request } = this;
-    return calls.awaitItem(elapsed === 0 ? request : { ...request, wait: Math.max(0, request.wait - elapsed) }, this);
+    return calls.awaitItem(elapsed === 0 ? request : { ...request, wait: Math.max(0, request.wait - elapsed) }, to);
   }
 }

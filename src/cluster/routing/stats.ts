@@ -117,7 +117,8 @@ export class StatsOfMember {
     const journals = parts.flatMap(({ journal }) => journal ?? []);
     return {
       sessions: this.sessions(),
-      waitingCalls: sum(parts, ({ waitingCalls }) => waitingCalls) + this.router.gates.size,
+      waitingCalls:
+        sum(parts, ({ waitingCalls }) => waitingCalls) + this.router.gates.size + this.router.leaderGates.size,
       payloadBytes: sum(parts, ({ payloadBytes }) => payloadBytes),
       payloadLimit: this.router.settings.limits.payloadMemoryBytes,
       ...(journals.length === 0 ? {} : { journal: mergeJournals(journals) }),

@@ -1,4 +1,5 @@
 import type {
+  Calls,
   Coordinator,
   HelloAnswer,
   HelloRequest,
@@ -54,8 +55,18 @@ export class StreamsOfSession implements Source, StreamOwner {
 
   /** Set before anything is asked. */
   owner: SessionOwner | undefined;
+  #calls: Calls | undefined;
 
   constructor(private readonly router: Router) {}
+
+  /** Those of the session; of the router until they are set. */
+  get calls(): Calls {
+    return this.#calls ?? this.router.calls;
+  }
+
+  set calls(calls: Calls) {
+    this.#calls = calls;
+  }
 
   target(partition: number): Target | undefined {
     // Calls that only end turns go on without the session.

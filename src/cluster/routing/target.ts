@@ -25,4 +25,6 @@ export interface Source {
   readonly life?: TurnLife;
   /** Unset: nobody takes calls about this partition now. */
   target(partition: number): Target | undefined;
+  /** All of them: a call that is about another partition by now begins there anew. */
+  readonly calls: Calls;
 }

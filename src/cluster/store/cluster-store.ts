@@ -83,11 +83,24 @@ export interface ClusterRecord {
   readonly format?: number;
   /** Of partitions that people moved, by their numbers. Unset: none. */
   readonly pins?: Readonly<Record<string, Pin>>;
+  /** A route that is about to change: homes give up what they serve of that queue. Unset: none is. */
+  readonly rerouting?: Rerouting;
 }
 
 export interface Route {
   readonly group: string;
   readonly spread: number;
+  /** Where the queue was before, no larger token was given. Unset: it was nowhere else. */
+  readonly above?: number;
+}
+
+/** A queue leaves the partitions where it is. When all of them have given it up its route becomes the other one. */
+export interface Rerouting extends Pick<Route, 'group' | 'spread'> {
+  readonly queue: string;
+  /** The revision of the record that set it. */
+  readonly at: number;
+  /** What is only remembered of the queue, and what people set, may be forgotten. */
+  readonly acceptLoss: boolean;
 }
 
 /** A member that a person wants as the home of a partition, for as long as it lives. */

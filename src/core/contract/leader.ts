@@ -5,7 +5,7 @@
 import type { Bytes, SessionStamp } from './model.js';
 import type { HistogramView } from './views.js';
 
-/** Bounds of leaderships. */
+/** Bounds of leaderships, of all that this process decides about together. */
 export const LEADER_LIMITS = Object.freeze({
   minTtl: 500,
   maxTtl: 3_600_000,
@@ -50,7 +50,7 @@ export interface CandidateTerms {
 export interface StandRequest extends CandidateTerms {
   readonly group: string;
   readonly candidateId: string;
-  /** Of the stream: of two streams that say the same id the newer has the candidacy. */
+  /** Of the stream, which `by` names: of two streams that say the same candidate the newer has the candidacy. */
   readonly stamp: SessionStamp;
   /** The term that it has or had last. Unset: it knows of none. */
   readonly term: number | undefined;
@@ -128,7 +128,7 @@ export interface GroupView {
   readonly candidates: number;
   readonly predecessor: PredecessorView;
   /** What those who stand wait for. Unset: nobody waits. */
-  readonly waits?: GroupWait | undefined;
+  readonly waits: GroupWait | undefined;
 }
 
 export interface GroupWait {

@@ -91,8 +91,9 @@ function taken(state: CoreState, candidate: Candidate, request: StandRequest): C
   return candidate;
 }
 
+/** Its id says which stream it is: when it began is known to the ms only in the process that has it. */
 function isSame(a: SessionStamp | undefined, b: SessionStamp): boolean {
-  return a !== undefined && a.at === b.at && a.by === b.by;
+  return a?.by === b.by;
 }
 
 function isOlder(a: SessionStamp, b: SessionStamp): boolean {
@@ -117,12 +118,13 @@ function adopt(state: CoreState, group: LeaderGroup, candidate: Candidate, token
   return candidate;
 }
 
-function fullBy({ leaders }: CoreState, { name, candidates }: LeaderGroup): Refusal | undefined {
+function fullBy({ leaders, elsewhere }: CoreState, { name, candidates }: LeaderGroup): Refusal | undefined {
   const { candidacies, candidaciesOfGroup } = LEADER_LIMITS;
   if (candidates.size >= candidaciesOfGroup) {
     return leaderLimit('candidacies', `candidates stand in group ${name}`, candidaciesOfGroup);
   }
-  return leaders.candidates >= candidacies ? leaderLimit('candidacies', 'candidates stand', candidacies) : undefined;
+  const all = leaders.candidates + elsewhere.leaders.candidates;
+  return all >= candidacies ? leaderLimit('candidacies', 'candidates stand', candidacies) : undefined;
 }
 
 function wasReleased({ predecessor }: LeaderGroup, term: number): boolean {
@@ -236,7 +238,7 @@ export function awaitLeader(
   const known = state.leaders.groups.get(request.group);
   if (known !== undefined) goOn(state, known, now);
   if (request.knows === undefined) return void pushLeader(state, reply, groupView(state, request.group, known, now));
-  if (state.leaders.watchers >= LEADER_LIMITS.watchers) {
+  if (state.leaders.watchers + state.elsewhere.leaders.watchers >= LEADER_LIMITS.watchers) {
     return refuse(state, reply, leaderLimit('watchers', 'calls wait for a change of leader', LEADER_LIMITS.watchers));
   }
   const group = findOrMakeGroup(state, request.group, now);

@@ -1,5 +1,6 @@
 /** What a gateway asks, read from its entries. */
 import type { SessionStamp, TurnRef } from '../../coordinator.js';
+import { LeaderCall } from '../gen/keyturn/peer/v1/peer.js';
 import * as wire from '../gen/keyturn/v1/coordinator.js';
 import type { Command, FastDecoder } from '../session/codec/fast-decoder.js';
 import { readTurnRef } from './codec/answers.js';
@@ -15,6 +16,8 @@ export interface CallHead {
   /** Of a hello. */
   stamp: SessionStamp | undefined;
   command: Command | undefined;
+  /** In its place. */
+  leader: LeaderCall | undefined;
 }
 
 /** Reads a Call. What is returned is used again for the next one. @throws Error when it is malformed */
@@ -26,6 +29,7 @@ export class CallReader {
     principal: '',
     stamp: undefined,
     command: undefined,
+    leader: undefined,
   };
 
   constructor(private readonly decoder: FastDecoder) {}
@@ -39,6 +43,7 @@ export class CallReader {
     head.stamp = undefined;
     let stampAt = 0;
     head.command = undefined;
+    head.leader = undefined;
     const outer = from.enter();
     for (let field = from.field(); field !== 0; field = from.field()) {
       if (field === CALL.session) head.session = from.number();
@@ -47,6 +52,7 @@ export class CallReader {
       else if (field === CALL.maxWait) head.maxWait = boundOf(from.number());
       else if (field === CALL.principal) head.principal = from.text();
       else if (field === CALL.stampAt) stampAt = from.number();
+      else if (field === CALL.leader) head.leader = LeaderCall.decode(from.window());
       else if (field === CALL.stampBy) head.stamp = { at: stampAt, by: from.text() };
       else from.skip();
     }

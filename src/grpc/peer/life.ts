@@ -158,6 +158,7 @@ export class Life {
   #entry(field: number, from: WireReader): void {
     switch (field) {
       case TELL.replies:
+      case TELL.leaderReplies:
         return this.#reply(from);
       case TELL.refused:
         return this.#withId(from, (entry, bytes) => entry.refused(readRefusal(bytes)));

@@ -27,6 +27,8 @@ interface PeerServerOptions {
   home(partition: number): Coordinator | undefined;
   /** The version of the cluster's record that this sidecar follows: who follows an older one is refused (`no_home`). */
   routes(): number;
+  /** Another sidecar goes by newer routes. */
+  behind?(): void;
   /** Another sidecar was the home of this partition until now, and let no call in for so many ms. */
   handedOver?(partition: number, shutFor: number): void;
   readonly limits: Limits;
@@ -83,6 +85,7 @@ class RunningPeerServer implements PeerServer {
       ...(failed === undefined ? {} : { failed }),
       home: (partition) => options.home(partition),
       routes: () => options.routes(),
+      behind: () => options.behind?.(),
       handedOver: (partition, shutFor) => options.handedOver?.(partition, shutFor),
     });
     this.#server.addService(

@@ -37,10 +37,13 @@ export class ServedAdministration {
     return this.#open.size + this.#watches.size;
   }
 
-  /** @param open calls of all kinds */
-  ask(from: WireReader, open: number): void {
+  /**
+   * @param open calls of all kinds
+   * @param unlike set: nothing is taken, for that reason
+   */
+  ask(from: WireReader, open: number, unlike: string | undefined): void {
     const { id, partition, request } = readAdminCall(from);
-    const home = this.#homeFor(id, partition, open);
+    const home = this.#homeFor(id, partition, open, unlike);
     if (home === undefined) return;
     this.#open.add(id);
     this.#answer(id, home, request)
@@ -48,9 +51,9 @@ export class ServedAdministration {
       .finally(() => this.#open.delete(id));
   }
 
-  watch(from: WireReader, open: number): void {
+  watch(from: WireReader, open: number, unlike: string | undefined): void {
     const { id, partition, queue, key } = readWatch(from);
-    const home = this.#homeFor(id, partition, open);
+    const home = this.#homeFor(id, partition, open, unlike);
     if (home === undefined) return;
     const pump = new Pump(this.served, id);
     const begun = home.admin.watch(queue, key, pump);
@@ -79,9 +82,10 @@ export class ServedAdministration {
     this.served.tell((out) => writeBytes(out, TELL.adminAnswers, id, value));
   }
 
-  #homeFor(id: number, partition: number, open: number): Coordinator | undefined {
-    const home = this.served.home(partition);
-    if (home === undefined) this.served.refuse(id, noHome(partition, 'the sidecar that was asked is not its home'));
+  #homeFor(id: number, partition: number, open: number, unlike: string | undefined): Coordinator | undefined {
+    const home = unlike === undefined ? this.served.home(partition) : undefined;
+    const why = unlike ?? 'the sidecar that was asked is not its home';
+    if (home === undefined) this.served.refuse(id, noHome(partition, why));
     else if (open >= MOST_OPEN) this.served.refuse(id, tooManyCalls(MOST_OPEN));
     else return home;
     return undefined;

@@ -29,6 +29,15 @@ export interface CandidacyHost {
   after(ms: number, task: () => void): () => void;
 }
 
+/** An `alive` that nobody counted: which one of the candidacy, and of which term. */
+interface Unheard {
+  readonly number: number;
+  readonly term: number;
+}
+
+/** More of them are not remembered: their worker has given the term up long before. */
+const MOST_UNHEARD = 100;
+
 export class Candidacy {
   /** The term that its worker was told of, until that is released. */
   #term: number | undefined;
@@ -38,6 +47,8 @@ export class Candidacy {
   #isHeldBack = false;
   #asks = false;
   #isOver = false;
+  #alives = 0;
+  #unheard: Unheard[] = [];
   /** Calls that are repeated later. */
   readonly #later = new Set<() => void>();
 
@@ -78,19 +89,52 @@ export class Candidacy {
 
   say(term: number, report: LeaderReport): void {
     if (this.#isOver) return;
+    if (report.kind === 'alive') return this.#live(term);
     this.host.leaders.report(
       { group: this.terms.group, term, report },
       {
         answer: (said) => this.#answered(term, report, said),
-        refuse: (refusal) => this.#again(refusal, () => this.say(term, report), report),
+        refuse: (refusal) => this.#again(refusal, () => this.say(term, report)),
       },
     );
+  }
+
+  /** It is not repeated: the worker says the next one soon, and counts by its own clock. */
+  #live(term: number): void {
+    this.#alives += 1;
+    const number = this.#alives;
+    this.host.leaders.report(
+      { group: this.terms.group, term, report: { kind: 'alive' } },
+      {
+        answer: (said) => this.#lives(term, number, said),
+        refuse: () => {
+          if (this.#unheard.length < MOST_UNHEARD) this.#unheard.push({ number, term });
+        },
+      },
+    );
+  }
+
+  /**
+   * The worker takes the first `kept` for the first `alive` that is not confirmed. So those before this one that nobody counted
+   * are confirmed with it: the term lives longer than they could have said.
+   */
+  #lives(term: number, number: number, said: ReportAnswer): boolean {
+    if (!said.counted) {
+      this.host.tell(this.id, lostNews(term, said.cause));
+      return true;
+    }
+    const isBefore = (one: Unheard) => one.term === term && one.number < number;
+    const confirmed = 1 + this.#unheard.filter(isBefore).length;
+    this.#unheard = this.#unheard.filter((one) => one.term >= term && !isBefore(one));
+    const kept = { term: BigInt(term), ttl: toDuration(said.ttl) };
+    for (let left = confirmed; left > 0; left -= 1) this.host.tell(this.id, { $case: 'kept', value: kept });
+    return true;
   }
 
   withdraw(): void {
     if (this.#isOver) return;
     const { group, candidateId } = this.terms;
-    const again = (refusal: Refusal) => this.#again(refusal, () => this.withdraw(), { kind: 'inaugurated' });
+    const again = (refusal: Refusal) => this.#again(refusal, () => this.withdraw());
     this.host.leaders.withdraw({ group, candidateId, stamp: this.stamp }, { answer: () => true, refuse: again });
   }
 
@@ -135,17 +179,14 @@ export class Candidacy {
   #answered(term: number, { kind }: LeaderReport, said: ReportAnswer): boolean {
     // Who confirms that it has stopped wants to know no more than that it was heard.
     if (!said.counted && kind !== 'stopped') this.host.tell(this.id, lostNews(term, said.cause));
-    else if (kind === 'alive' && said.counted) {
-      this.host.tell(this.id, { $case: 'kept', value: { term: BigInt(term), ttl: toDuration(said.ttl) } });
-    } else if (kind === 'handed_over' || kind === 'stopped') {
+    else if (kind === 'handed_over' || kind === 'stopped') {
       this.host.tell(this.id, { $case: 'released', value: { term: BigInt(term) } });
     }
     return true;
   }
 
-  /** `alive` is not repeated: the worker says the next one soon, and counts by its own clock. */
-  #again(refusal: Refusal, task: () => void, { kind }: LeaderReport): void {
-    if (!this.#isOver && kind !== 'alive') this.#repeat(refusal, task);
+  #again(refusal: Refusal, task: () => void): void {
+    if (!this.#isOver) this.#repeat(refusal, task);
   }
 
   #repeat(refusal: Refusal, task: () => void): void {

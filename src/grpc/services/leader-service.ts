@@ -1,9 +1,10 @@
 /** LeaderService: who leads a group. */
 import { randomUUID } from 'node:crypto';
-import type { Leaders, Refusal, Reply, SessionStamp, Waiting, YieldView } from '../../coordinator.js';
+import type { Reply, SessionStamp, YieldView } from '../../coordinator.js';
 import { type HandlerContext, internalError, replied } from '../call/handler.js';
 import type { OpenStreams } from '../call/streams.js';
 import { groupName, leaderResponse, yieldResponse } from '../convert/leaders.js';
+import { steadyNow } from '../convert/steady-time.js';
 import type { LeaderServiceServer } from '../gen/keyturn/v1/leader.js';
 import { LeadStream } from './lead-stream.js';
 import { watchLeader } from './watch-leader.js';
@@ -11,7 +12,7 @@ import { watchLeader } from './watch-leader.js';
 type Handlers = Pick<LeaderServiceServer, 'lead' | 'getLeader' | 'watchLeader' | 'yieldLeader'>;
 
 export function leaderService(context: HandlerContext, streams: OpenStreams): Handlers {
-  const leaders = context.coordinator.leaders ?? NONE_HERE;
+  const { leaders } = context.coordinator;
   const nextStamp = stamps();
   return {
     lead: (call) => {
@@ -50,31 +51,12 @@ export function leaderService(context: HandlerContext, streams: OpenStreams): Ha
   };
 }
 
-/** Each newer than the one before, also than those of a process before this one, as far as its clock went on. */
+/** Each newer than the one before, and its own. */
 function stamps(): () => SessionStamp {
-  const by = randomUUID();
+  const process = randomUUID();
   let last = 0;
   return () => {
-    last = Math.max(last + 1, Date.now());
-    return { at: last, by };
+    last = Math.max(last + 1, Math.floor(steadyNow()));
+    return { at: last, by: `${process}-${last}` };
   };
 }
-
-const NOT_YET: Refusal = {
-  kind: 'not_possible',
-  because: 'not_movable',
-  description: 'there are no leaders in a cluster yet: ask a sidecar that stands alone',
-};
-
-function refuse(_request: unknown, reply: Reply<never>): Waiting {
-  reply.refuse(NOT_YET);
-  return undefined;
-}
-
-const NONE_HERE: Leaders = {
-  stand: refuse,
-  report: refuse,
-  withdraw: refuse,
-  awaitLeader: refuse,
-  yieldLeader: refuse,
-};

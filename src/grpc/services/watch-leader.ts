@@ -42,9 +42,15 @@ export function watchLeader(
   };
 }
 
+/** Its home, or the store, is away for a while. */
+function mayPass(refusal: Refusal): refusal is Extract<Refusal, { kind: 'no_home' | 'store_unavailable' }> {
+  return refusal.kind === 'no_home' || refusal.kind === 'store_unavailable';
+}
+
 class Pump {
   #knows = KNOWS_NOTHING;
   #pending: Pending | undefined;
+  #later: NodeJS.Timeout | undefined;
   #isOver = false;
 
   constructor(
@@ -73,6 +79,7 @@ class Pump {
 
   stop(): void {
     this.#isOver = true;
+    clearTimeout(this.#later);
     this.#pending?.cancel();
   }
 
@@ -87,6 +94,11 @@ class Pump {
 
   #refused(refusal: Refusal): void {
     if (this.#isOver) return;
+    // Who was told who leads is told of the next one, whatever comes between.
+    if (this.#knows !== KNOWS_NOTHING && mayPass(refusal)) {
+      this.#later = setTimeout(() => this.ask(), refusal.retryAfter);
+      return;
+    }
     this.#isOver = true;
     this.call.emit('error', statusOf(refusal));
   }

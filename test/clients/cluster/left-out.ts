@@ -15,6 +15,14 @@ export const CANNOT_HOLD: Readonly<Record<string, string>> = {
   'lives: what was kept in memory is gone with the sidecar, and is told so': 'nothing is kept in memory alone (S275)',
 };
 
+/** They are not there yet. */
+export const NOT_YET: readonly (readonly [RegExp, string])[] = [
+  [
+    /^leaders(-away)?: /,
+    'leaders in a cluster are played by test/cluster/leaders and test/cluster/routing, not by this suite yet',
+  ],
+];
+
 /** They hold, and are left to runs by hand (`--all`): what they are about is the same code with and without a cluster. */
 const SAME: readonly (readonly [RegExp, string])[] = [
   [/^tls: /, 'TLS of a gateway is that of any sidecar'],
@@ -39,7 +47,7 @@ const LEFT_TO_TYPESCRIPT = 'the gateway does the same for every language: TypeSc
  * @returns why a scenario is left out; undefined: it is played
  */
 export function leftOut(id: string, language: string, everything: boolean): string | undefined {
-  const rule = CANNOT_HOLD[id];
+  const rule = CANNOT_HOLD[id] ?? NOT_YET.find(([scenario]) => scenario.test(id))?.[1];
   if (rule !== undefined || everything) return rule;
   const same = SAME.find(([scenario]) => scenario.test(id))?.[1];
   if (same !== undefined) return same;

@@ -3,8 +3,16 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Restoring } from '../../../src/cluster/member/restoring.js';
 import type { ClusterRecord } from '../../../src/cluster/store/cluster-store.js';
-import type { RestoreRequest, RestoreView, Result } from '../../../src/coordinator.js';
+import type {
+  CandidateView,
+  LeaderReport,
+  ReportAnswer,
+  RestoreRequest,
+  RestoreView,
+  Result,
+} from '../../../src/coordinator.js';
 import { leastToken } from '../../../src/core/structures/tokens.js';
+import { Call } from '../../support/call.js';
 import { MembersStage, TTL, workerAt } from './stage.js';
 
 const RECORD: ClusterRecord = { id: 'ours', partitions: 4, secret: 's', version: 1, routes: {} };
@@ -77,6 +85,27 @@ function refused(result: Result<RestoreView>): string {
   return `${result.refusal.because}: ${result.refusal.description}`;
 }
 
+const PARTITION = 2;
+
+async function inaugurated({ stage }: Scene, { member }: Staged, candidateId: string) {
+  const call = new Call<CandidateView>();
+  const times = { ttl: 60_000, inaugurateTimeout: 60_000, handOverTimeout: 60_000 };
+  const stamp = { at: stage.clock.now(), by: `stream of ${candidateId}` };
+  const said = { group: 'g', candidateId, stamp, metadata: new Map(), term: undefined, knows: undefined };
+  workerAt(member, PARTITION);
+  member.home(PARTITION)?.leaders.stand({ ...said, ...times }, call);
+  await stage.pass(2_000);
+  const { value } = call;
+  return value.at === 'inaugurate' ? value : assert.fail(value.at);
+}
+
+async function said({ stage }: Scene, { member }: Staged, term: number, report: LeaderReport): Promise<ReportAnswer> {
+  const call = new Call<ReportAnswer>();
+  member.home(PARTITION)?.leaders.report({ group: 'g', term, report }, call);
+  await stage.pass(50);
+  return call.value;
+}
+
 describe('after the store was emptied', () => {
   it('S338: members keep their cores and begin nothing anew, however long it takes', async () => {
     const scene = new Scene();
@@ -126,6 +155,31 @@ describe('after the store was emptied', () => {
     assert.deepEqual((await scene.taken(b, 3)).ids, ['one', 'two', 'three']);
     assert.match(refused(await scene.restore()), /^nothing_to_restore: .*every partition/);
     assert.match(refused(await scene.restore({ partitions: [3] })), /^nothing_to_restore: .*partition 3/);
+  });
+
+  it('S398: leaders keep their terms, and what was left for the next one', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = await scene.member('a');
+    await stage.until(() => stage.hasAll(a.member));
+    const first = await inaugurated(scene, a, 'first');
+    await said(scene, a, first.term, { kind: 'inaugurated' });
+    await said(scene, a, first.term, { kind: 'handed_over', state: Buffer.from('offset 7') });
+    const second = await inaugurated(scene, a, 'second');
+    assert.equal(second.term % 4, PARTITION);
+    scene.flush();
+    assert.ok((await scene.restore()).ok);
+    await stage.until(() => stage.hasAll(a.member));
+    assert.deepEqual(await said(scene, a, second.term, { kind: 'alive' }), { counted: true, ttl: 60_000 });
+    // And it is in the store: the next home has it.
+    a.kill();
+    const b = await scene.member('b');
+    await stage.until(() => stage.hasAll(b.member));
+    assert.deepEqual(await said(scene, b, second.term, { kind: 'alive' }), { counted: true, ttl: 60_000 });
+    await said(scene, b, second.term, { kind: 'stopped' });
+    const third = await inaugurated(scene, b, 'third');
+    assert.ok(third.term > second.term);
+    assert.equal(Buffer.from(third.state).toString(), 'offset 7');
   });
 
   it('S339: one partition alone: the others are kept, and claimed by nobody, not by one that joins either', async () => {

@@ -2,7 +2,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { ClusterMember } from '../../../src/cluster/member/member.js';
 import { MemberCounts } from '../../../src/cluster/member/member-counts.js';
+import { FollowedRoutes } from '../../../src/cluster/partitions/followed-routes.js';
+import { policyAt, settingsOf } from '../../../src/cluster/partitions/partition-settings.js';
 import type { Member } from '../../../src/cluster/registry/registry.js';
+import type { ClusterRecord } from '../../../src/cluster/store/cluster-store.js';
 import { HomeCoordinator } from '../../../src/local/home.js';
 import { Worker } from '../../contract/worker.js';
 import { RemoteHome } from '../../sim/cluster-network.js';
@@ -23,6 +26,7 @@ interface StagedMember {
   /** Ids of its incarnations. */
   readonly ids: string[];
   readonly counts: MemberCounts;
+  readonly routes: FollowedRoutes;
   /** Runs nothing of it until it is let go: as a stopped process. */
   freeze(): () => void;
   kill(): void;
@@ -37,6 +41,8 @@ export class MembersStage {
   readonly handedOver: [number, string][] = [];
   /** Set: who is handed something over to is told, as over a link. */
   isLinked = false;
+  /** Set: each core has the queues of its partition only. */
+  isRouted = false;
   readonly #members = new Map<string, ClusterMember>();
   readonly troubles: string[] = [];
   readonly homes: HomeCoordinator[] = [];
@@ -91,6 +97,8 @@ export class MembersStage {
     const ids: string[] = [];
     const counts = new MemberCounts();
     const queues = { q: { durable: true, wait: 60_000 } };
+    const said = settings({ queues, ...this.change });
+    const routes = new FollowedRoutes(this.store.recordNow ?? this.#record());
     const member = new ClusterMember({
       clock: own,
       store,
@@ -105,10 +113,14 @@ export class MembersStage {
         return { id, name, address: `${name}:1`, ...fixed, ...more };
       },
       makeHome: (options) => {
-        const home = new HomeCoordinator(settings({ queues, ...this.change }), { ...options, seed: 1 });
+        const { number } = options.partition;
+        const here = this.isRouted ? settingsOf(said, routes.now.map, number) : said;
+        const home = new HomeCoordinator(here, { ...options, seed: 1 });
         this.homes[options.partition.number] = home;
         return home;
       },
+      routes,
+      policyAt: (queue, partition) => policyAt(said, routes.now.map, partition, queue),
       connect: () => new RemoteHome(() => undefined),
       handedOver: (partition, to, shutFor) => {
         this.handedOver.push([partition, to.name]);
@@ -134,8 +146,13 @@ export class MembersStage {
         for (const task of waiting) clock.soon(() => run(task));
       };
     };
-    this.last = { member, store, registry, ids, counts, kill, freeze, stepWall };
+    this.last = { member, store, registry, ids, counts, routes, kill, freeze, stepWall };
     return this.last;
+  }
+
+  /** Of a stage that has none in its store. */
+  #record(): ClusterRecord {
+    return { id: 'staged', partitions: this.partitions, secret: 's', version: 1, routes: {} };
   }
 
   /** The one that was started last. */

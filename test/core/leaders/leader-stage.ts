@@ -203,13 +203,17 @@ export class Worker {
     return this;
   }
 
+  get #streamStamp(): { readonly at: number; readonly by: string } {
+    return { at: this.#stamp, by: `stream ${this.#stamp}` };
+  }
+
   #ask(): void {
     let isAnswered = false;
     const call = this.stage.core.stand(
       {
         group: GROUP,
         candidateId: this.id,
-        stamp: { at: this.#stamp, by: 'me' },
+        stamp: this.#streamStamp,
         ttl: TTL,
         inaugurateTimeout: 30_000,
         handOverTimeout: 10_000,
@@ -318,7 +322,7 @@ export class Worker {
   }
 
   withdraw(): void {
-    const request = { group: GROUP, candidateId: this.id, stamp: { at: this.#stamp, by: 'me' } };
+    const request = { group: GROUP, candidateId: this.id, stamp: this.#streamStamp };
     this.stage.core.withdraw(request, { answer: () => true, refuse: () => undefined }, this.stage.now);
     this.stage.carry();
   }

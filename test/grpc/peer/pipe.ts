@@ -93,6 +93,8 @@ export interface LinkedOptions {
   readonly secret?: string;
   readonly homeRoutes?: () => number;
   readonly gatewayRoutes?: () => number;
+  /** Told when the home sees that the gateway goes by newer routes. */
+  readonly behind?: () => void;
   readonly handedOver?: (partition: number, shutFor: number) => void;
 }
 
@@ -119,6 +121,7 @@ export class Linked {
       },
       home: options.home,
       routes: options.homeRoutes ?? (() => 1),
+      behind: options.behind ?? (() => undefined),
       handedOver: options.handedOver ?? (() => undefined),
     });
     const gate: Gate = {

@@ -302,7 +302,7 @@ function recordOf(text: unknown): ClusterRecord | undefined {
 
 function isRecord(value: unknown): value is ClusterRecord {
   if (typeof value !== 'object' || value === null) return false;
-  const { id, partitions, secret, version, routes, revision, format, pins } = {
+  const { id, partitions, secret, version, routes, revision, format, pins, rerouting } = {
     id: 0,
     partitions: 0,
     secret: 0,
@@ -311,6 +311,7 @@ function isRecord(value: unknown): value is ClusterRecord {
     revision: undefined,
     format: undefined,
     pins: undefined,
+    rerouting: undefined,
     ...value,
   };
   return (
@@ -322,7 +323,8 @@ function isRecord(value: unknown): value is ClusterRecord {
     routes !== null &&
     (revision === undefined || typeof revision === 'number') &&
     (format === undefined || typeof format === 'number') &&
-    (pins === undefined || arePins(pins))
+    (pins === undefined || arePins(pins)) &&
+    (rerouting === undefined || isRerouting(rerouting))
   );
 }
 
@@ -333,4 +335,11 @@ function arePins(pins: unknown): boolean {
     const { name, address, at } = { name: 0, address: undefined, at: 0, ...pin };
     return typeof name === 'string' && (address === undefined || typeof address === 'string') && typeof at === 'number';
   });
+}
+
+function isRerouting(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { queue, group, spread, at, acceptLoss } = { queue: 0, group: 0, spread: '', at: '', acceptLoss: 0, ...value };
+  const isPlace = typeof queue === 'string' && typeof group === 'string' && typeof spread === 'number';
+  return isPlace && typeof at === 'number' && typeof acceptLoss === 'boolean';
 }

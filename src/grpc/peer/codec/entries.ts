@@ -26,10 +26,20 @@ export const TELL = {
   adminAnswers: 10,
   events: 11,
   watchEnds: 12,
+  leaderReplies: 14,
 } as const;
 
 /** Of a Call. */
-export const CALL = { session: 1, partition: 2, maxWait: 3, principal: 4, command: 5, stampAt: 6, stampBy: 7 } as const;
+export const CALL = {
+  session: 1,
+  partition: 2,
+  maxWait: 3,
+  principal: 4,
+  command: 5,
+  stampAt: 6,
+  stampBy: 7,
+  leader: 8,
+} as const;
 
 /** An entry of one or two numbers. */
 export function writeNumbers(out: WireWriter, field: number, first: number, second = 0, third = 0): void {
