@@ -37,6 +37,8 @@ interface Unheard {
 
 /** More of them are not remembered: their worker has given the term up long before. */
 const MOST_UNHEARD = 100;
+/** No worker says so many different things. */
+const MOST_LATER = 100;
 
 export class Candidacy {
   /** The term that its worker was told of, until that is released. */
@@ -49,8 +51,8 @@ export class Candidacy {
   #isOver = false;
   #alives = 0;
   #unheard: Unheard[] = [];
-  /** Calls that are repeated later. */
-  readonly #later = new Set<() => void>();
+  /** Calls that are repeated later, by what they say: what is said twice is repeated once. */
+  readonly #later = new Map<string, () => void>();
 
   constructor(
     readonly id: number,
@@ -94,7 +96,7 @@ export class Candidacy {
       { group: this.terms.group, term, report },
       {
         answer: (said) => this.#answered(term, report, said),
-        refuse: (refusal) => this.#again(refusal, () => this.say(term, report)),
+        refuse: (refusal) => this.#again(`${report.kind} ${term}`, refusal, () => this.say(term, report)),
       },
     );
   }
@@ -134,14 +136,14 @@ export class Candidacy {
   withdraw(): void {
     if (this.#isOver) return;
     const { group, candidateId } = this.terms;
-    const again = (refusal: Refusal) => this.#again(refusal, () => this.withdraw());
+    const again = (refusal: Refusal) => this.#again('withdraw', refusal, () => this.withdraw());
     this.host.leaders.withdraw({ group, candidateId, stamp: this.stamp }, { answer: () => true, refuse: again });
   }
 
   /** The stream is gone: the candidate is absent from now on. */
   close(): void {
     this.#isOver = true;
-    for (const callOff of this.#later) callOff();
+    for (const callOff of this.#later.values()) callOff();
     this.#later.clear();
     this.#pending?.cancel();
     this.#pending = undefined;
@@ -166,7 +168,8 @@ export class Candidacy {
     if (this.#isOver) return;
     this.#asks = false;
     this.#pending = undefined;
-    if (refusal.kind === 'store_unavailable' || refusal.kind === 'no_home') this.#repeat(refusal, () => this.ask());
+    if (refusal.kind === 'store_unavailable' || refusal.kind === 'no_home')
+      this.#repeat('stand', refusal, () => this.ask());
     else if (refusal.kind !== 'cancelled') this.#end(refusal);
   }
 
@@ -185,16 +188,24 @@ export class Candidacy {
     return true;
   }
 
-  #again(refusal: Refusal, task: () => void): void {
-    if (!this.#isOver) this.#repeat(refusal, task);
+  #again(what: string, refusal: Refusal, task: () => void): void {
+    if (!this.#isOver) this.#repeat(what, refusal, task);
   }
 
-  #repeat(refusal: Refusal, task: () => void): void {
+  #repeat(what: string, refusal: Refusal, task: () => void): void {
+    this.#callOff(what);
+    const [oldest] = this.#later.keys();
+    if (oldest !== undefined && this.#later.size >= MOST_LATER) this.#callOff(oldest);
     const wait = 'retryAfter' in refusal ? refusal.retryAfter : 1_000;
     const callOff = this.host.after(wait, () => {
-      this.#later.delete(callOff);
+      this.#later.delete(what);
       task();
     });
-    this.#later.add(callOff);
+    this.#later.set(what, callOff);
+  }
+
+  #callOff(what: string): void {
+    this.#later.get(what)?.();
+    this.#later.delete(what);
   }
 }
