@@ -128,7 +128,7 @@ export interface GroupView {
   readonly candidates: number;
   readonly predecessor: PredecessorView;
   /** What those who stand wait for. Unset: nobody waits. */
-  readonly waits?: GroupWait | undefined;
+  readonly waits: GroupWait | undefined;
 }
 
 export interface GroupWait {

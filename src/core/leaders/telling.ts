@@ -89,7 +89,8 @@ export function pushLeader(state: CoreState, to: Reply<GroupView>, answer: Group
 /** @param group unset: nothing is known of it */
 export function groupView(state: CoreState, name: string, group: LeaderGroup | undefined, now: number): GroupView {
   if (group === undefined) {
-    return { group: name, leader: undefined, candidates: 0, predecessor: { candidateId: '', term: 0, how: 'none' } };
+    const predecessor = { candidateId: '', term: 0, how: 'none' } as const;
+    return { group: name, leader: undefined, candidates: 0, predecessor, waits: undefined };
   }
   const { term, candidates, predecessor } = group;
   const leader = term && viewOfTerm(state, group, term, now);

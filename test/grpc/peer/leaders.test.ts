@@ -67,9 +67,7 @@ const groups: fc.Arbitrary<GroupView> = record({
   }),
   candidates: fc.nat(1_000),
   predecessor,
-  waits: fc.option(record({ why: fc.string({ minLength: 1 }), until: fc.option(ms, { nil: undefined }) }), {
-    nil: undefined,
-  }),
+  waits: fc.option(record({ why: id, until: fc.option(ms, { nil: undefined }) }), { nil: undefined }),
 });
 
 /** A home that says what it is told to, and what it was asked. */

@@ -229,7 +229,8 @@ test('S396: a watch that could not begin is refused', async (t) => {
 function view(term: number): GroupView {
   const times = { since: 0, holdsFor: 5_000, holdsUntil: 5_000 };
   const leader = { candidateId: 'a', term, phase: 'executing', metadata: new Map(), ...times } as const;
-  return { group: 'g', leader, candidates: 0, predecessor: { candidateId: '', term: 0, how: 'none' } };
+  const predecessor = { candidateId: '', term: 0, how: 'none' } as const;
+  return { group: 'g', leader, candidates: 0, predecessor, waits: undefined };
 }
 
 test('the stream ends with the requests, and with the server', async (t) => {

@@ -37,7 +37,7 @@ class GrpcLeadStream implements LeadStream {
   }
 
   end(): void {
-    // Not cancelled: that would overtake the last words.
+    // Not cancelled: what was said last would be lost on its way, and the candidate kept its place.
     this.call.end();
   }
 
