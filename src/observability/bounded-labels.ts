@@ -78,7 +78,7 @@ export class BoundedLabels<N extends Numbers<T>, S, T extends S> {
 }
 
 /** Each is taken and added up at once: the numbers of 10,000, kept until all are there, keep the collector busy. */
-export class Labelling<N extends Numbers<T>, S, T extends S> {
+class Labelling<N extends Numbers<T>, S, T extends S> {
   readonly #named: (Labelled<S> & { readonly whole: T | undefined })[] = [];
   readonly #others = new Map<string, N>();
 
