@@ -9,7 +9,6 @@ import { nack } from './calls/nack.js';
 import { renew } from './calls/renew.js';
 import { closeStream, hello, helloNow, openStream } from './calls/sessions.js';
 import { undeliverable } from './calls/undeliverable.js';
-import type { GroupNumbers } from './contract/leader.js';
 import type * as model from './contract/model.js';
 import type { Row } from './contract/rows.js';
 import type { CoordinatorSettings } from './contract/settings.js';
@@ -19,7 +18,6 @@ import { Changes } from './durability/changes.js';
 import { type Batch, collect, collectAll, reserved, written } from './durability/collect.js';
 import { type Past, Restoring, type Stranded } from './durability/restore.js';
 import { awaitItem } from './items/await.js';
-import { groupNumbers } from './leaders/numbers.js';
 import type { Effect } from './state/effects.js';
 import { markRoomElsewhere } from './state/marks.js';
 import { Outbox } from './state/outbox.js';
@@ -382,13 +380,6 @@ export class Core extends AdminCalls {
     const { queues } = this.state;
     for (const queue of [...queues.values()])
       if (queues.get(queue.name) === queue) yield queueNumbers(this.state, queue, clock);
-  }
-
-  /** The same of the groups of leaders. */
-  *groupNumbers(clock: () => number): Generator<GroupNumbers, undefined> {
-    const { groups } = this.state.leaders;
-    for (const group of [...groups.values()])
-      if (groups.get(group.name) === group) yield groupNumbers(this.state, group, clock);
   }
 
   /** All but the queues. */

@@ -8,7 +8,7 @@ interface Numbers<S> {
 }
 
 /** Adds up. */
-export interface Sum<S> {
+interface Sum<S> {
   add(stats: S): void;
   /** What was counted, without how it stands: of one that is no more. */
   addCounters(stats: S): void;
@@ -78,7 +78,7 @@ export class BoundedLabels<N extends Numbers<T>, S, T extends S> {
 }
 
 /** Each is taken and added up at once: the numbers of 10,000, kept until all are there, keep the collector busy. */
-export class Labelling<N extends Numbers<T>, S, T extends S> {
+class Labelling<N extends Numbers<T>, S, T extends S> {
   readonly #named: (Labelled<S> & { readonly whole: T | undefined })[] = [];
   readonly #others = new Map<string, N>();
 
