@@ -9,7 +9,6 @@ import { nack } from './calls/nack.js';
 import { renew } from './calls/renew.js';
 import { closeStream, hello, helloNow, openStream } from './calls/sessions.js';
 import { undeliverable } from './calls/undeliverable.js';
-import type { GroupNumbers } from './contract/leader.js';
 import type * as model from './contract/model.js';
 import type { Row } from './contract/rows.js';
 import type { CoordinatorSettings } from './contract/settings.js';
@@ -19,7 +18,6 @@ import { Changes } from './durability/changes.js';
 import { type Batch, collect, collectAll, reserved, written } from './durability/collect.js';
 import { type Past, Restoring, type Stranded } from './durability/restore.js';
 import { awaitItem } from './items/await.js';
-import { groupNumbers } from './leaders/numbers.js';
 import type { Effect } from './state/effects.js';
 import { markRoomElsewhere } from './state/marks.js';
 import { Outbox } from './state/outbox.js';
@@ -374,11 +372,6 @@ export class Core extends AdminCalls {
   /** As {@link Core.stats} tells of all queues, one at a time: there may be very many. @param clock the same one each time */
   queueNumbers(clock: () => number): Generator<views.QueueNumbers, undefined> {
     return queueNumbers(this.state, clock);
-  }
-
-  /** The same of the groups of leaders. */
-  groupNumbers(clock: () => number): Generator<GroupNumbers, undefined> {
-    return groupNumbers(this.state, clock);
   }
 
   /** All but the queues. */

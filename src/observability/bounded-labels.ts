@@ -8,7 +8,7 @@ interface Numbers<S> {
 }
 
 /** Adds up. */
-export interface Sum<S> {
+interface Sum<S> {
   add(stats: S): void;
   /** What was counted, without how it stands: of one that is no more. */
   addCounters(stats: S): void;
