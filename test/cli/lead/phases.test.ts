@@ -14,8 +14,9 @@ describe('keyturn lead', { concurrency: true }, () => {
   let cwd: string;
   before(async () => {
     const cleanup = { after: (task: () => Promise<void> | void) => void tasks.unshift(task) };
-    sidecar = await serve(cleanup);
     cwd = await temporaryFolder(cleanup);
+    // Without a data directory nobody would be inaugurated for the first seconds.
+    sidecar = await serve(cleanup, `data_dir: ${join(cwd, 'data')}`);
   });
   after(async () => {
     for (const task of tasks) await task();

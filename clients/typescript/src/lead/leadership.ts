@@ -104,9 +104,9 @@ export class Leadership implements LinkedCandidacy, TermHost {
     const term = this.#term?.number ?? this.#farewell?.term ?? 0;
     const call = { group: this.group, candidateId, ttl, inaugurateTimeout, handOverTimeout, metadata, term };
     this.link.say(this.#number, { say: 'stand', call });
+    if (this.#isStopping) this.link.say(this.#number, { say: 'withdraw' });
     if (this.#farewell !== undefined) this.link.say(this.#number, this.#farewell);
     else this.#term?.live();
-    if (this.#isStopping) this.link.say(this.#number, { say: 'withdraw' });
   }
 
   broke(error: KeyturnError | undefined): void {
@@ -253,8 +253,9 @@ export class Leadership implements LinkedCandidacy, TermHost {
     this.#farewell = { say: 'handed_over', term: term.number, state, lost };
     this.#farewellUntil = this.clock.now() + this.settings.ttl;
     if (this.settings.once) this.#isStopping = true;
-    this.#sayFarewell();
+    // First: who has handed over and stands still may be chosen again.
     if (this.#isStopping) this.#say({ say: 'withdraw' });
+    this.#sayFarewell();
   }
 
   /** As long as the term may live there: after that nobody waits for it. */
