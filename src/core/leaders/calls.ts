@@ -136,7 +136,9 @@ function isAdoptable(
 ): request is StandRequest & { readonly term: number } {
   const { term } = group;
   if (request.term === undefined || !mayHaveLedBefore(state, group)) return false;
-  return state.tokens.mayBeEarlier(request.term) && (term === undefined || (term.adopted && term.token < request.term));
+  // Not one that is over since, nor one from before a term that somebody was told of.
+  if (request.term <= group.latest) return false;
+  return state.tokens.mayBeEarlier(request.term) && (term === undefined || term.adopted);
 }
 
 /** It says again that it was inaugurated. Of two the larger term wins, as with turns (I5). */

@@ -74,3 +74,19 @@ test('S369: what a leader of an earlier run leaves is kept, also if it was handi
   assert.equal(Buffer.from(view.state).toString(), 'offset 7');
   assert.equal(view.predecessor.how, 'handed_over');
 });
+
+test('L1, S367: a term of an earlier run that was lost does not come back, nor after a larger one that failed', () => {
+  const world = new LeaderStage('not_kept');
+  const { term } = world.worker('a').lead();
+  world.restart();
+  world.worker('a').stand(term).breakOff();
+  world.pass(TTL);
+  const again = world.worker('a').stand(term);
+  assert.equal(again.view?.at, 'lost');
+  again.breakOff();
+  const other = world.worker('b').stand();
+  world.pass(1);
+  assert.equal(other.view?.at, 'inaugurate');
+  other.handOver();
+  assert.equal(world.worker('a').stand(term).view?.at, 'lost');
+});
