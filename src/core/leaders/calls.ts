@@ -60,7 +60,14 @@ function candidateOf(
   const { term } = group;
   if (term !== undefined && isLeader(term, request)) return taken(state, term.candidate, request);
   const standing = group.candidates.get(request.candidateId);
-  if (standing !== undefined) return taken(state, standing, request);
+  if (standing !== undefined) {
+    if (isSame(standing.stamp, request.stamp) || !isAdoptable(state, group, request)) {
+      return takenOver(state, group, standing, request);
+    }
+    if (isSuperseded(standing, request)) return 'replaced';
+    leave(state, group, standing);
+    dismiss(state, standing, 'replaced');
+  }
   if (state.draining) return DRAINING;
   const candidate = new Candidate(request.candidateId);
   candidate.describe(request);
@@ -68,10 +75,28 @@ function candidateOf(
   if (isAdoptable(state, group, request)) return adopt(state, group, candidate, request.term, now);
   const full = fullBy(state, group);
   if (full !== undefined) return full;
-  if (request.term !== undefined && !wasReleased(group, request.term)) {
-    candidate.lost = { term: request.term, cause: 'unknown' };
-  }
+  candidate.lost = lossOf(group, request);
   join(state, group, candidate);
+  return candidate;
+}
+
+/** What it comes with, and has not stopped, is over. */
+function lossOf(group: LeaderGroup, { term }: StandRequest): Candidate['lost'] {
+  return term === undefined || wasReleased(group, term) ? undefined : { term, cause: 'unknown' };
+}
+
+/** A new stream says what its worker has to stop: nothing, if it is another life of the one that lost a term. */
+function takenOver(
+  state: CoreState,
+  group: LeaderGroup,
+  standing: Candidate,
+  request: StandRequest,
+): Candidate | 'replaced' {
+  const isNew = !isSame(standing.stamp, request.stamp);
+  const candidate = taken(state, standing, request);
+  if (isNew && candidate === standing && standing.lost?.term !== request.term) {
+    standing.lost = lossOf(group, request);
+  }
   return candidate;
 }
 
@@ -82,13 +107,16 @@ function isLeader({ candidate, token }: Term, { candidateId, term, stamp }: Stan
 
 /** The candidacy is this stream's from now on, unless that of a newer one already. */
 function taken(state: CoreState, candidate: Candidate, request: StandRequest): Candidate | 'replaced' {
-  const { stamp } = candidate;
-  if (isSame(stamp, request.stamp)) return candidate;
-  if (stamp !== undefined && isOlder(request.stamp, stamp)) return 'replaced';
+  if (isSame(candidate.stamp, request.stamp)) return candidate;
+  if (isSuperseded(candidate, request)) return 'replaced';
   dismiss(state, candidate, 'replaced');
   candidate.describe(request);
   candidate.stamp = request.stamp;
   return candidate;
+}
+
+function isSuperseded({ stamp }: Candidate, request: StandRequest): boolean {
+  return stamp !== undefined && isOlder(request.stamp, stamp);
 }
 
 /** Its id says which stream it is: when it began is known to the ms only in the process that has it. */
@@ -108,12 +136,20 @@ function isAdoptable(
 ): request is StandRequest & { readonly term: number } {
   const { term } = group;
   if (request.term === undefined || !mayHaveLedBefore(state, group)) return false;
-  return state.tokens.mayBeEarlier(request.term) && (term === undefined || (term.adopted && term.token < request.term));
+  // Not one that is over since, nor one from before a term that somebody was told of.
+  if (request.term <= group.latest) return false;
+  return state.tokens.mayBeEarlier(request.term) && (term === undefined || term.adopted);
 }
 
 /** It says again that it was inaugurated. Of two the larger term wins, as with turns (I5). */
 function adopt(state: CoreState, group: LeaderGroup, candidate: Candidate, token: number, now: number): Candidate {
-  if (group.term !== undefined) endTerm(state, group, group.term, { how: 'lost', cause: 'unknown' }, now);
+  const { term } = group;
+  if (term !== undefined) endTerm(state, group, term, { how: 'lost', cause: 'unknown' }, now);
+  // Another life of this id that had the smaller term: nothing stands twice.
+  if (term?.candidate.id === candidate.id) {
+    leave(state, group, term.candidate);
+    dismiss(state, term.candidate, 'replaced');
+  }
   begin(state, group, candidate, token, now).adopted = true;
   return candidate;
 }
@@ -184,6 +220,8 @@ function carryOut(
       return undefined;
     case 'handed_over':
       if (!hasRoom(state, group, said.state.length)) return memoryFull(state.settings.limits.payloadMemoryBytes);
+      // One of an earlier run that leaves something had been inaugurated there.
+      if (term.adopted && said.state.length > 0) inaugurated(state, group, term, now);
       endTerm(state, group, term, { how: 'handed_over', state: said.state }, now);
       return undefined;
   }

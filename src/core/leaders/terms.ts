@@ -57,6 +57,7 @@ export function begin(state: CoreState, group: LeaderGroup, candidate: Candidate
   const { ttl, inaugurateTimeout } = candidate;
   const term = new Term(token, candidate, after(now, ttl), after(now, inaugurateTimeout));
   group.term = term;
+  group.latest = token;
   group.since = now;
   state.leaders.terms += 1;
   state.changes?.leader(group.name);

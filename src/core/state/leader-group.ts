@@ -102,6 +102,8 @@ const NO_STATE: Bytes = new Uint8Array(0);
 /** One group. Its timer fires when something of it is due. */
 export class LeaderGroup extends Timer {
   term: Term | undefined = undefined;
+  /** The largest term that began since the start, inaugurated or not. */
+  latest = 0;
   predecessor: PredecessorView = NO_PREDECESSOR;
   /** What the last hand-over left; counted in `payloadBytes`. */
   state: Bytes = NO_STATE;

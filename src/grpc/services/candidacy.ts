@@ -37,6 +37,9 @@ interface Unheard {
 
 /** More of them are not remembered: their worker has given the term up long before. */
 const MOST_UNHEARD = 100;
+/** Who has stopped and is still known as one that lost its term says so again after this long, ms. */
+const STOPPED_AGAIN = 1_000;
+const NOTHING = new Uint8Array(0);
 /** No worker says so many different things. */
 const MOST_LATER = 100;
 
@@ -49,6 +52,9 @@ export class Candidacy {
   #isHeldBack = false;
   #asks = false;
   #isOver = false;
+  /** Its worker wants no term any more: it is told of no new one. */
+  #isWithdrawn = false;
+  #declined: number | undefined;
   #alives = 0;
   #unheard: Unheard[] = [];
   /** Calls that are repeated later, by what they say: what is said twice is repeated once. */
@@ -135,6 +141,7 @@ export class Candidacy {
 
   withdraw(): void {
     if (this.#isOver) return;
+    this.#isWithdrawn = true;
     const { group, candidateId } = this.terms;
     const again = (refusal: Refusal) => this.#again('withdraw', refusal, () => this.withdraw());
     this.host.leaders.withdraw({ group, candidateId, stamp: this.stamp }, { answer: () => true, refuse: again });
@@ -157,11 +164,53 @@ export class Candidacy {
       this.#end(view.at === 'replaced' ? { kind: 'session_replaced', sessionId: this.terms.candidateId } : undefined);
       return true;
     }
+    const isNew = view.at === 'inaugurate' && view.term !== this.#term;
     this.#knows = knowsOf(view);
     this.#term = 'term' in view ? view.term : undefined;
-    this.host.tell(this.id, newsOf(view));
+    if (this.#isWithdrawn && isNew) this.#declined = this.#term;
+    if (this.#term === undefined || this.#term !== this.#declined) this.host.tell(this.id, newsOf(view));
     this.ask();
+    if (this.#isWithdrawn && (isNew || view.at === 'standing' || view.at === 'lost')) this.#withdrawAgain(isNew);
     return true;
+  }
+
+  /**
+   * A home that took over does not know that it was withdrawn, and chooses it once more; the same where it was chosen in the
+   * moment in which it was withdrawn. Its worker was not told of that term and may be gone: nobody would hand it over.
+   */
+  #withdrawAgain(wasChosen: boolean): void {
+    this.withdraw();
+    const term = this.#declined;
+    if (wasChosen && term !== undefined) this.#report(term, { kind: 'handed_over', state: NOTHING });
+  }
+
+  /** Of what its worker waits no answer for. */
+  #report(term: number, report: LeaderReport): void {
+    if (this.#isOver) return;
+    const refuse = (refusal: Refusal) =>
+      this.#again(`${report.kind} ${term}`, refusal, () => this.#report(term, report));
+    this.host.leaders.report(
+      { group: this.terms.group, term, report },
+      {
+        answer: () => {
+          if (report.kind === 'stopped') this.#checkStopped(term);
+          return true;
+        },
+        refuse,
+      },
+    );
+  }
+
+  /**
+   * What it said may have come to a home that has given the group up since, or before the next one heard that it stands: that one
+   * passes it over until it has stopped, and its worker has nothing more to say.
+   */
+  #checkStopped(term: number): void {
+    if (this.#isOver) return;
+    this.#inTime(`stopped ${term}`, STOPPED_AGAIN, () => {
+      const { at, number } = this.#knows ?? {};
+      if (at === 'lost' && number === term) this.#report(term, { kind: 'stopped' });
+    });
   }
 
   #refused(refusal: Refusal): void {
@@ -185,6 +234,7 @@ export class Candidacy {
     else if (kind === 'handed_over' || kind === 'stopped') {
       this.host.tell(this.id, { $case: 'released', value: { term: BigInt(term) } });
     }
+    if (kind === 'handed_over' || kind === 'stopped') this.#checkStopped(term);
     return true;
   }
 
@@ -193,10 +243,13 @@ export class Candidacy {
   }
 
   #repeat(what: string, refusal: Refusal, task: () => void): void {
+    this.#inTime(what, 'retryAfter' in refusal ? refusal.retryAfter : 1_000, task);
+  }
+
+  #inTime(what: string, wait: number, task: () => void): void {
     this.#callOff(what);
     const [oldest] = this.#later.keys();
     if (oldest !== undefined && this.#later.size >= MOST_LATER) this.#callOff(oldest);
-    const wait = 'retryAfter' in refusal ? refusal.retryAfter : 1_000;
     const callOff = this.host.after(wait, () => {
       this.#later.delete(what);
       task();

@@ -130,9 +130,11 @@ export class ReferenceGroup {
     const { term } = this;
     const same = term?.who.life.id === life.id && said === term.number ? term.who : undefined;
     const standing = same ?? this.line.find((one) => one.life.id === life.id);
-    if (standing !== undefined) return this.#takeOver(standing, life);
     const isReleased = said === this.predecessor?.term && this.predecessor?.how === 'handed_over';
-    this.line.push({ life, isThere: true, keptUntil: NEVER, lost: isReleased ? undefined : said });
+    const lost = isReleased ? undefined : said;
+    if (standing === undefined) return void this.line.push({ life, isThere: true, keptUntil: NEVER, lost });
+    if (standing !== same && standing.lost !== said) standing.lost = lost;
+    this.#takeOver(standing, life);
   }
 
   /** The newer stream has the candidacy, and says anew what it wants. */
