@@ -15,8 +15,17 @@ describe('keyturn lead', { concurrency: true }, () => {
   before(async () => {
     const cleanup = { after: (task: () => Promise<void> | void) => void tasks.unshift(task) };
     cwd = await temporaryFolder(cleanup);
-    // Without a data directory nobody would be inaugurated for the first seconds.
     sidecar = await serve(cleanup, `data_dir: ${join(cwd, 'data')}`);
+    // A data directory that is new knows of no leader before: for the ttl of who stands nobody is inaugurated.
+    const { client } = sidecar;
+    await new Promise<void>((resolve) => {
+      const leadership = client.lead('first', {
+        execute: () => {
+          resolve();
+          return leadership.stop();
+        },
+      });
+    });
   });
   after(async () => {
     for (const task of tasks) await task();
