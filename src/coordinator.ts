@@ -13,10 +13,13 @@ import type {
   MoveView,
   RestoreRequest,
   RestoreView,
+  RouteRequest,
+  RouteView,
 } from './core/contract/cluster.js';
 import type {
   AwaitLeaderRequest,
   CandidateView,
+  GroupNumbers,
   GroupView,
   ReportAnswer,
   ReportRequest,
@@ -118,15 +121,17 @@ export interface Coordinator extends Calls {
    */
   undeliverable(turns: readonly TurnRef[], unwanted?: boolean): void;
   readonly admin: Administration;
-  /** Unset: there are no leaders here yet, which is so in a cluster. */
-  readonly leaders?: Leaders | undefined;
+  readonly leaders: Leaders;
   /** Every number behind the metrics, as it stands now. */
   stats(): CoordinatorStats;
   /**
    * The same, queue by queue: with very many, workers get their say in between, and so queues are told of different
    * moments. What is done with one is done at once.
    */
-  statsInSlices(take: (queue: QueueNumbers) => void): Promise<CoordinatorStanding>;
+  statsInSlices(
+    take: (queue: QueueNumbers) => void,
+    takeGroup?: (group: GroupNumbers) => void,
+  ): Promise<CoordinatorStanding>;
   /**
    * Refuses new work, answers those who wait (DRAINING), lets live turns end. Resolves when no turn lives or after
    * `timeout` ms. A second call changes nothing.
@@ -163,6 +168,8 @@ export interface DrainReport {
 }
 
 export interface Administration {
+  /** The same, asked by one of this name, of at most 256 bytes: a home elsewhere is told it. Unset: it asks nobody elsewhere, or not yet. */
+  by?(principal: string): Administration;
   listQueues(request: ListQueuesRequest): Promise<Result<QueuePage>>;
   listKeys(request: ListKeysRequest): Promise<Result<KeyPage>>;
   explainKey(queue: string, key: string): Promise<Result<KeyExplanation>>;
@@ -201,6 +208,8 @@ export interface Cluster {
   restore(request: RestoreRequest): Promise<Result<RestoreView>>;
   /** Fixes the newest format of rows that this version knows. */
   finalize(): Promise<Result<FinalizeView>>;
+  /** Tells where a queue lives, or changes it while the queue is empty. */
+  route(request: RouteRequest): Promise<Result<RouteView>>;
 }
 
 /** One who watches events. */

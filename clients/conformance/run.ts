@@ -25,7 +25,8 @@ export async function run(
   const verdicts: Verdict[] = [];
   const onVerdict = (verdict: Verdict): void => tell(verdict, options.logs);
   for (const language of options.languages) {
-    const settings = { atOnce: options.atOnce, onVerdict, ...(behind === undefined ? {} : { behind }) };
+    const all = options.languages.map(languageOf);
+    const settings = { all, atOnce: options.atOnce, onVerdict, ...(behind === undefined ? {} : { behind }) };
     verdicts.push(...(await playAll(scenariosOf(language), [languageOf(language)], settings)));
   }
   if (options.json !== undefined) writeFileSync(options.json, jsonReport(verdicts));

@@ -46,7 +46,10 @@ type Client struct {
 	// Whoever works in the background: known, so that closing the client ends all of them.
 	consumers map[*Consumer]struct{}
 	producers map[*Producer]struct{}
-	closing   sync.Once
+	// The lock is taken before that of leads, never after it.
+	leaderships map[*Leadership]struct{}
+	leads       *leadLink
+	closing     sync.Once
 }
 
 // Dial makes a client; the connection is made by the first call, and a sidecar that is not there is waited for.
@@ -74,7 +77,8 @@ func Dial(address string, options ...Option) (*Client, error) {
 	}
 	c := &Client{
 		address: address, set: set, conn: conn, ids: idMaker{origin: newOrigin()},
-		consumers: map[*Consumer]struct{}{}, producers: map[*Producer]struct{}{},
+		consumers: map[*Consumer]struct{}{}, producers: map[*Producer]struct{}{}, leaderships: map[*Leadership]struct{}{},
+		leads: newLeadLink(set, conn),
 	}
 	if set.transport == TransportUnary {
 		c.over = newUnary(set, conn)
@@ -140,7 +144,11 @@ func (c *Client) Address() string { return c.address }
 // with gRPC's own errors; [ErrorFrom] reads those.
 func (c *Client) Admin() pb.AdminServiceClient { return pb.NewAdminServiceClient(c.conn) }
 
-// Close stops consumers (20 s for handlers) and producers (which flush, at the latest after the Timeout of their items),
+// Leaders has the calls for people about leaders: who leads, and to ask a leader to hand over. They are the generated ones, with
+// gRPC's own errors; [ErrorFrom] reads those. To lead use [Client.Lead].
+func (c *Client) Leaders() pb.LeaderServiceClient { return pb.NewLeaderServiceClient(c.conn) }
+
+// Close stops consumers (20 s for handlers), leaders (which hand over, 20 s) and producers (which flush, at the latest after the Timeout of their items),
 // then refuses the calls that are open ([ErrClosed]), and gives those who work on a turn a second to end. Nothing is left of the client when it returns: no goroutine, no socket.
 // Closing twice is fine: each returns when all is done. A handler must not call it, which would wait for that handler; let it
 // end the context of [Client.Consume] instead.
@@ -160,13 +168,14 @@ func (c *Client) close(ctx context.Context) {
 	// Also of who comes second: the shortest time counts.
 	c.closeWorkers(ctx)
 	c.closing.Do(func() {
+		c.leads.running.Wait()
 		c.over.close()
 		// It only says that it was closed before.
 		_ = c.conn.Close()
 	})
 }
 
-// closeWorkers ends consumers and producers at the same time. A context without an end leaves each its own time.
+// closeWorkers ends consumers, producers and leaders at the same time. A context without an end leaves each its own time.
 func (c *Client) closeWorkers(ctx context.Context) {
 	c.mu.Lock()
 	c.closed = true
@@ -176,6 +185,9 @@ func (c *Client) closeWorkers(ctx context.Context) {
 	}
 	for producer := range c.producers {
 		ending = append(ending, func() { producer.closeFor(ctx) })
+	}
+	for leadership := range c.leaderships {
+		ending = append(ending, func() { _ = leadership.stopFor(ctx) })
 	}
 	c.mu.Unlock()
 	var done sync.WaitGroup

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/status"
@@ -60,7 +61,7 @@ func (l *link) finish() {
 // run opens the stream and writes to it until it ends.
 func (s *session) run(l *link) {
 	defer s.running.Done()
-	s.reconnect(l.ctx)
+	hurry(l.ctx, s.conn)
 	stream, err := s.stub.Session(l.ctx)
 	if err != nil {
 		s.ended(l, err)
@@ -71,15 +72,15 @@ func (s *session) run(l *link) {
 	s.write(l, stream)
 }
 
-// reconnect lets the session's back-off govern, not that of the connection below it.
-func (s *session) reconnect(ctx context.Context) {
-	if s.conn.GetState() != connectivity.TransientFailure {
+// hurry lets the back-off of a stream govern, not that of the connection below it.
+func hurry(ctx context.Context, conn *grpc.ClientConn) {
+	if conn.GetState() != connectivity.TransientFailure {
 		return
 	}
-	s.conn.ResetConnectBackoff()
+	conn.ResetConnectBackoff()
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
-	s.conn.WaitForStateChange(ctx, connectivity.TransientFailure)
+	conn.WaitForStateChange(ctx, connectivity.TransientFailure)
 }
 
 func (s *session) write(l *link, stream pb.CoordinatorService_SessionClient) {

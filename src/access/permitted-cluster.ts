@@ -1,5 +1,5 @@
 /** A partition has keys of many queues: what is asked or done of it concerns all. */
-import type { Cluster, Result } from '../coordinator.js';
+import type { Cluster, Result, RouteRequest } from '../coordinator.js';
 import { EVERYTHING, notAllowed } from './permitted.js';
 import type { Principal } from './principal.js';
 import type { Verb } from './settings.js';
@@ -26,6 +26,14 @@ export class PermittedCluster implements Cluster {
 
   async finalize(): Answer<'finalize'> {
     return this.#refused('operate') ?? this.cluster.finalize();
+  }
+
+  /** A change stands in the record of all, and only one is made at a time. */
+  async route(request: RouteRequest): Answer<'route'> {
+    const isChange = request.group !== undefined || request.spread !== undefined;
+    if (isChange) return this.#refused('operate') ?? this.cluster.route(request);
+    if (this.principal.grants.mayQueue('view', request.queue)) return this.cluster.route(request);
+    return { ok: false, refusal: notAllowed(this.principal, 'view', `queue ${request.queue}`) };
   }
 
   #refused(verb: Verb): Result<never> | undefined {

@@ -21,9 +21,7 @@ export class PermittedPort {
   readonly admin: Administration;
   /** Unset: this sidecar stands alone. */
   readonly cluster: Cluster | undefined;
-
-  /** Unset: there are none here. */
-  readonly leaders: Leaders | undefined;
+  readonly leaders: Leaders;
 
   constructor(
     private readonly coordinator: Coordinator,
@@ -32,7 +30,7 @@ export class PermittedPort {
   ) {
     this.calls = new PermittedCalls(coordinator, principal);
     this.admin = new PermittedAdministration(coordinator.admin, principal);
-    this.leaders = coordinator.leaders && new PermittedLeaders(coordinator.leaders, principal);
+    this.leaders = new PermittedLeaders(coordinator.leaders, principal);
     this.cluster = cluster && new PermittedCluster(cluster, principal);
   }
 

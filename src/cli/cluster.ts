@@ -6,6 +6,7 @@ import { act } from './action.js';
 import { registerFinalize } from './cluster-finalize.js';
 import { registerMove } from './cluster-move.js';
 import { registerRestore } from './cluster-restore.js';
+import { registerRoute, routeText } from './cluster-route.js';
 import { EXIT } from './exit-codes.js';
 import { type SidecarOptions, sidecarOptions } from './options.js';
 import { alignColumns, amount, count, plain, ranges } from './output.js';
@@ -26,7 +27,8 @@ The second has the partitions, summed up by member and state:
                 of the sidecar that is asked: on the way to open, or from it
   unreachable   its member was asked and did not answer
   none          nobody has it; below the table stands why
-Below it stand the partitions that people moved, and where they want them.
+Below it stand the partitions that people moved, and where they want them, and the queues that have a group of others or
+are spread, with the partitions in which they live.
 
 Examples:
   $ keyturn cluster
@@ -43,6 +45,7 @@ export function registerCluster(program: Command): void {
     .addHelpText('after', HELP)
     .action((options: ClusterOptions) => act(() => showCluster(options)));
   registerMove(command);
+  registerRoute(command);
   registerRestore(command);
   registerFinalize(command);
 }
@@ -54,7 +57,8 @@ async function showCluster(options: ClusterOptions): Promise<number> {
 }
 
 /** With the names of the contract. */
-function toJson({ name, partitions, store, registry, members, homes }: ClusterInfo): Readonly<Record<string, unknown>> {
+function toJson(info: ClusterInfo): Readonly<Record<string, unknown>> {
+  const { name, partitions, store, registry, members, homes, routes } = info;
   return {
     name,
     partitions,
@@ -78,6 +82,13 @@ function toJson({ name, partitions, store, registry, members, homes }: ClusterIn
       queues,
       pinned,
     })),
+    routes: routes.map(({ queue, group, spread, partitions: has, changing }) => ({
+      queue,
+      group,
+      spread,
+      partitions: has,
+      changing,
+    })),
   };
 }
 
@@ -87,7 +98,7 @@ function toText(info: ClusterInfo): string {
   const head = alignColumns([
     [`cluster ${plain(name)}: ${amount(partitions, 'partition')} ${where}, rows in format ${info.format}`],
   ]);
-  return [head, membersText(info), homesText(info), pinsText(info), whyText(info)]
+  return [head, membersText(info), homesText(info), pinsText(info), routesText(info), whyText(info)]
     .filter((part) => part !== '')
     .join('\n');
 }
@@ -141,6 +152,19 @@ function pinsText({ homes }: ClusterInfo): string {
   if (byPin.size === 0) return '';
   const rows = [...byPin].map(([pinned, partitions]) => [pinned, ranges(partitions)]);
   return alignColumns([['MOVED TO', 'PARTITIONS'], ...rows]);
+}
+
+/** More stand in what --json prints. */
+const MOST_ROUTES = 50;
+
+function routesText({ routes }: ClusterInfo): string {
+  if (routes.length === 0) return '';
+  const rows = routes
+    .slice(0, MOST_ROUTES)
+    .map((route) => [plain(route.queue), routeText(route), ranges(route.partitions)]);
+  const rest = routes.length - MOST_ROUTES;
+  const more = rest > 0 ? [[`and ${amount(rest, 'queue')} more: --json shows all`]] : [];
+  return alignColumns([['QUEUE', 'ROUTE', 'PARTITIONS'], ...rows, ...more]);
 }
 
 /** More are much the same. */

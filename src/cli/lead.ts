@@ -30,8 +30,8 @@ The command runs only while this process leads the group, in a process group of 
 
 Ctrl-C, SIGTERM and "keyturn leader <group> --yield" ask for a hand-over: the command gets SIGTERM and has --hand-over-timeout
 to end. When the term is lost, or the sidecar is silent, it gets SIGTERM in time, and SIGKILL --kill-after later: before the
-term can begin elsewhere. If keyturn itself is killed (SIGKILL), the command runs on without it: let it look whether its parent is there.
-A command that ends is a yield; with another code than 0 it is started again after a back-off only.
+term can begin elsewhere. The same happens at once when keyturn itself is killed, and at a second Ctrl-C. What the command has
+started ends with it. A command that ends is a yield; with another code than 0 it is started again after a back-off only.
 
 Exit codes: 128 + n when signal n ended it; with --once that of the command, or
   ${EXIT.notMyTurn}  somebody else leads
@@ -43,6 +43,8 @@ Examples:
 `;
 
 const HOUR = 3_600_000;
+/** What goes wrong in a career is said by the career. */
+const SAID_ALREADY = { warn: () => {} };
 
 export function registerLead(program: Command): void {
   const command = program
@@ -86,14 +88,19 @@ async function lead(command: readonly string[], options: LeadOptions): Promise<n
     throw new CommandFailure(text, EXIT.usage);
   }
   const stop = new StopSignals();
+  // Suspended alone, it could not stop the command in time.
+  const stay = () => say('not suspended: the command would run on');
+  process.on('SIGTSTP', stay);
   const stateFile = await StateFile.make();
   try {
-    return await withSidecar(options, async (client) => {
+    const lead = async (client: Keyturn) => {
       // A person who forgot to start a sidecar shall be told at once.
       await client.admin.getLeader(options.group);
       return new Lead(client, options, killAfter, stateFile, stop).run(command);
-    });
+    };
+    return await withSidecar(options, lead, SAID_ALREADY);
   } finally {
+    process.off('SIGTSTP', stay);
     stop.release();
     await stateFile.remove();
   }
@@ -114,39 +121,46 @@ class Lead {
   async run(command: readonly string[]): Promise<number> {
     const { group, ttl, handOverTimeout, once = false, inaugurate, handOver } = this.options;
     const { killAfter, stateFile } = this;
+    // Nothing may run any more so long before the term can begin elsewhere.
+    const margin = Math.min(ttl / 10, 2_000);
     const career = new CommandCareer({
       group,
       command,
       inaugurate,
       handOver,
       killAfter,
+      margin,
       stateFile,
       say,
       standing: (position) => this.#standing(position),
       ended: (exitCode, isLost) => this.#ended(exitCode, isLost),
     });
-    // SIGKILL, too, has to come before the term can begin elsewhere.
-    const margin = killAfter + Math.min(ttl / 10, 2_000);
     const metadata = { host: hostname(), pid: String(process.pid) };
-    const leadership = this.client.lead(group, career, { ttl, handOverTimeout, margin, once, metadata });
+    // SIGKILL, too, comes before that.
+    const options = { ttl, handOverTimeout, margin: killAfter + margin, once, metadata };
+    const leadership = this.client.lead(group, career, options);
     this.#leadership = leadership;
     const end = () => void leadership.stop();
     this.stop.signal.addEventListener('abort', end, { once: true });
     if (this.stop.signal.aborted) end();
-    await leadership.ended;
+    try {
+      await leadership.ended;
+    } finally {
+      await career.idle();
+    }
     return this.stop.exitCode ?? this.#exitCode ?? EXIT.ok;
   }
 
   #standing(position: number): void {
     const { group, once } = this.options;
     if (once !== true || this.#exitCode !== undefined) return say(`standing in group ${group}, place ${position}`);
-    say(`somebody else leads group ${group}`);
+    say(`no term of group ${group} now: place ${position}. "keyturn leader ${group}" tells more.`);
     this.#exitCode = EXIT.notMyTurn;
     void this.#leadership?.stop();
   }
 
   #ended(exitCode: number, isLost: boolean): void {
-    if (isLost) say(`the term of group ${this.options.group} is lost: the command was stopped`);
+    if (isLost) say(`the term of group ${this.options.group} is lost: what ran for it was stopped`);
     this.#exitCode = isLost ? EXIT.turnLost : exitCode;
   }
 }

@@ -1,6 +1,6 @@
 /** `keyturn leader`: who leads a group. */
 import type { GroupInfo } from '@keyturn/client';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { harmless, harmlessJson } from '../observability/harmless.js';
 import { act, StopSignals } from './action.js';
 import { EXIT } from './exit-codes.js';
@@ -15,7 +15,7 @@ interface LeaderOptions extends SidecarOptions {
 }
 
 const HELP = `
-With --json: group, candidate, term, since, candidates, and phase, holds_until, metadata, predecessor; with --watch one
+With --json: group, candidate, term, since, candidates, and phase, holds_until, metadata, predecessor, why, until; with --watch one
 object a line. Without a leader candidate, term and since are null.
 
 Exit codes: 0 somebody leads, ${EXIT.failure} nobody does.
@@ -33,7 +33,7 @@ export function registerLeader(program: Command): void {
     .description('Shows who leads a group, asked where that is decided.')
     .argument('<group>', 'the group', text)
     .option('--watch', 'go on, and show every change')
-    .option('--yield', 'ask the leader to hand over')
+    .addOption(new Option('--yield', 'ask the leader to hand over').conflicts('watch'))
     .option('--json', 'print JSON');
   sidecarOptions(command)
     .addHelpText('after', HELP)
@@ -74,8 +74,9 @@ function show(info: GroupInfo, json: boolean): void {
   process.stdout.write(json ? `${harmlessJson(toJson(info))}\n` : `${harmless(inWords(info))}\n`);
 }
 
-function inWords({ group, leader, candidates, predecessor }: GroupInfo): string {
-  const wait = `${amount(candidates, 'candidate')} waiting`;
+function inWords({ group, leader, candidates, predecessor, why, until }: GroupInfo): string {
+  const latest = until === undefined ? '' : `, at the latest in ${humanDuration(until - Date.now())}`;
+  const wait = `${amount(candidates, 'candidate')} waiting${why === '' ? '' : ` (${harmless(why)}${latest})`}`;
   const before = predecessor.how === 'none' ? '' : `; before: ${plain(predecessor.candidateId)}, ${predecessor.how}`;
   if (leader === undefined) return `group ${group}: nobody leads, ${wait}${before}`;
   const { candidateId, term, phase, since, holdsFor } = leader;
@@ -83,7 +84,7 @@ function inWords({ group, leader, candidates, predecessor }: GroupInfo): string 
   return `group ${group}: ${plain(candidateId)}, ${phase}, term ${term}, since ${ago(since)}, ${holds}, ${wait}${before}`;
 }
 
-function toJson({ group, leader, candidates, predecessor }: GroupInfo): Readonly<Record<string, unknown>> {
+function toJson({ group, leader, candidates, predecessor, why, until }: GroupInfo): Readonly<Record<string, unknown>> {
   const { candidateId, term, how } = predecessor;
   return {
     group,
@@ -94,6 +95,8 @@ function toJson({ group, leader, candidates, predecessor }: GroupInfo): Readonly
     phase: leader?.phase,
     holds_until: leader && isoInstant(leader.holdsUntil),
     metadata: leader && Object.fromEntries(leader.metadata),
+    why: why === '' ? undefined : why,
+    until: until === undefined ? undefined : isoInstant(until),
     predecessor: how === 'none' ? undefined : { candidate: candidateId, term, how },
   };
 }

@@ -5,15 +5,23 @@ import { CommandFailure } from './failure.js';
 import { reachOf, type SidecarOptions } from './options.js';
 
 /** Uses a sidecar, and closes the connection whatever happens. Failed calls become {@link CommandFailure}s. */
-export async function withSidecar<T>(options: SidecarOptions, use: (client: Keyturn) => Promise<T>): Promise<T> {
+export async function withSidecar<T>(
+  options: SidecarOptions,
+  use: (client: Keyturn) => Promise<T>,
+  logger?: KeyturnOptions['logger'],
+): Promise<T> {
   // Administration is unary anyhow, and for a single call so is the rest.
-  return using(connectTo(options, 'unary'), use);
+  return using(connectTo(options, 'unary', logger), use);
 }
 
 /** @throws CommandFailure when the options of TLS are wrong */
-function connectTo(options: SidecarOptions, transport: KeyturnOptions['transport']): Keyturn {
+function connectTo(
+  options: SidecarOptions,
+  transport: KeyturnOptions['transport'],
+  logger?: KeyturnOptions['logger'],
+): Keyturn {
   try {
-    return connect(options.address, { transport, ...reachOf(options) });
+    return connect(options.address, { transport, ...reachOf(options), logger });
   } catch (error) {
     if (!(error instanceof KeyturnError)) throw error;
     throw new CommandFailure(

@@ -29,7 +29,6 @@ import { after, isOver } from './structures/due.js';
 import { fire, HOUSEKEEPING } from './time.js';
 
 export type { Walk } from './calls/admin/admin-calls.js';
-
 export type { Batch } from './durability/collect.js';
 export type { Stranded } from './durability/restore.js';
 export type { Effect } from './state/effects.js';
@@ -370,16 +369,9 @@ export class Core extends AdminCalls {
     refuseAwaits(this.state);
   }
 
-  /**
-   * As {@link Core.stats} tells of all queues, one at a time: there may be very many. Steps may come in between: told
-   * are those that were there when it began and are still, or it might never end.
-   *
-   * @param clock the same one each time
-   */
-  *queueNumbers(clock: () => number): Generator<views.QueueNumbers, undefined> {
-    const { queues } = this.state;
-    for (const queue of [...queues.values()])
-      if (queues.get(queue.name) === queue) yield queueNumbers(this.state, queue, clock);
+  /** As {@link Core.stats} tells of all queues, one at a time: there may be very many. @param clock the same one each time */
+  queueNumbers(clock: () => number): Generator<views.QueueNumbers, undefined> {
+    return queueNumbers(this.state, clock);
   }
 
   /** All but the queues. */

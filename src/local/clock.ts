@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 export interface Clock {
   /** Monotonic, ms since an arbitrary origin, with fractions. */
   now(): number;
-  /** The wall clock, ms since the Unix epoch. It may step; nothing is decided by it but the first token. */
+  /** The wall clock, ms since the Unix epoch. It may step; nothing is decided by it but the first token, and that a member of a cluster stays quiet. */
   wall(): number;
   /** Runs `task` once, not before `ms` have passed. Returns what calls it off. */
   after(ms: number, task: () => void): () => void;

@@ -4,6 +4,7 @@ import type {
   CoordinatorStanding,
   CoordinatorStats,
   DrainReport,
+  GroupNumbers,
   QueueNumbers,
   Result,
   Session,
@@ -116,19 +117,27 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
     return this.loop.store === undefined ? stats : { ...stats, journal: this.loop.store.stats() };
   }
 
-  async statsInSlices(take: (queue: QueueNumbers) => void): Promise<CoordinatorStanding> {
+  async statsInSlices(
+    take: (queue: QueueNumbers) => void,
+    takeGroup?: (group: GroupNumbers) => void,
+  ): Promise<CoordinatorStanding> {
     const { loop } = this;
     const { core } = loop;
+    await this.#inSlices(core.queueNumbers(this.#now), take);
+    if (takeGroup !== undefined) await this.#inSlices(core.groupNumbers(this.#now), takeGroup);
+    return loop.store === undefined ? core.standing() : { ...core.standing(), journal: loop.store.stats() };
+  }
+
+  async #inSlices<T>(all: Iterable<T>, take: (one: T) => void): Promise<void> {
     let taken = 0;
     let began = this.#clock.now();
-    for (const queue of core.queueNumbers(this.#now)) {
-      take(queue);
+    for (const one of all) {
+      take(one);
       taken += 1;
       if (taken % STATS_AT_ONCE !== 0 && this.#clock.now() - began < STATS_SLICE) continue;
       await new Promise<void>((resolve) => this.#clock.soon(resolve));
       began = this.#clock.now();
     }
-    return loop.store === undefined ? core.standing() : { ...core.standing(), journal: loop.store.stats() };
   }
 
   drain(timeout: number): Promise<DrainReport> {

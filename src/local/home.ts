@@ -1,5 +1,7 @@
 import type { CoordinatorSettings, Refusal } from '../coordinator.js';
+import type { Policy } from '../core/contract/policy.js';
 import type { Row } from '../core/contract/rows.js';
+import type { QueueRemains } from '../core/contract/views.js';
 import type { Effect } from '../core/core.js';
 import { type Clock, withinTime } from './clock.js';
 import { LocalCoordinator, type LocalOptions } from './coordinator.js';
@@ -11,6 +13,9 @@ const UNKNOWN = storeUnavailable(
   'this sidecar is not the home of the partition any more, and it is not known what became of the call',
 );
 
+/** What became of a queue that was to leave. */
+type Vacated = { readonly remains: QueueRemains } | { readonly left: Promise<number | undefined> };
+
 /** All that a home cannot do without. */
 export type HomeOptions = LocalOptions & Required<Pick<LocalOptions, 'clock' | 'journal' | 'partition' | 'gate'>>;
 
@@ -19,11 +24,15 @@ export type HomeOptions = LocalOptions & Required<Pick<LocalOptions, 'clock' | '
  */
 export class HomeCoordinator extends LocalCoordinator {
   readonly #clock: Clock;
+  /** Those that the settings name: queues come and go. */
+  readonly #queues: Map<string, Policy>;
   #isAbandoned = false;
 
   constructor(settings: CoordinatorSettings, options: HomeOptions) {
-    super(settings, options);
+    const queues = new Map(settings.queues);
+    super({ ...settings, queues }, options);
     this.#clock = options.clock;
+    this.#queues = queues;
   }
 
   /** Every call is refused before it changes anything, and nothing happens by itself. What leaves, the gate decides. */
@@ -66,6 +75,50 @@ export class HomeCoordinator extends LocalCoordinator {
     });
     await withinTime(this.#clock, timeout, writing);
     return isEmpty;
+  }
+
+  /**
+   * A queue leaves, if nothing of it is here: calls about it are refused with `refusal` from now on, before they change anything.
+   * May be called again.
+   * @returns `remains`: what is here, so it stays. `left`: resolves when that it has left is written, with the last token that
+   *   was given; unset: it is not known whether it is
+   */
+  vacate(queue: string, acceptLoss: boolean, refusal: Refusal): Vacated {
+    const { loop } = this;
+    const { core } = loop;
+    const remains = core.vacate(queue, acceptLoss, refusal, loop.now());
+    loop.afterStep();
+    if (remains !== undefined) return { remains };
+    const { lastToken } = core;
+    const written = loop.store?.whenWritten(queue) ?? Promise.resolve(undefined);
+    return { left: written.then((trouble) => (trouble === undefined ? lastToken : undefined)) };
+  }
+
+  /** It belongs elsewhere, or will: calls about it are refused. */
+  putAway(queue: string, refusal: Refusal): void {
+    this.loop.core.putAway(queue, refusal);
+    this.#queues.delete(queue);
+  }
+
+  /** A queue is elsewhere by now: what was only remembered of it here goes. */
+  forget(queue: string): void {
+    const { loop } = this;
+    if (!loop.core.has(queue)) return;
+    loop.core.forget(queue, loop.now());
+    loop.afterStep();
+  }
+
+  /**
+   * A queue is routed here.
+   * @param policy unset: as every queue that the settings do not name
+   * @param above where it was, no larger token was given
+   */
+  receive(queue: string, policy: Policy | undefined, above: number): void {
+    const { loop } = this;
+    if (policy === undefined) this.#queues.delete(queue);
+    else this.#queues.set(queue, policy);
+    loop.core.receive(queue, above, loop.now());
+    loop.afterStep();
   }
 
   /** All rows as they are now, whether they are written or not, and the instant of that. */

@@ -3,8 +3,8 @@ import type { FinishedCall } from './call-durations.js';
 import type { Sample } from './plain.js';
 
 /** By the path of the call, under the name that the label has. The others only look. */
-const CHANGING: ReadonlyMap<string, string> = new Map(
-  [
+const CHANGING: ReadonlyMap<string, string> = new Map([
+  ...[
     ['EvictHolder', 'evict_holder'],
     ['RetryNow', 'retry_now'],
     ['ResumeKey', 'resume_key'],
@@ -16,8 +16,10 @@ const CHANGING: ReadonlyMap<string, string> = new Map(
     ['MovePartition', 'move_partition'],
     ['RestorePartitions', 'restore_partitions'],
     ['FinalizeCluster', 'finalize_cluster'],
-  ].map(([method = '', call = '']) => [`/keyturn.v1.AdminService/${method}`, call]),
-);
+    ['RouteQueue', 'route_queue'],
+  ].map(([method = '', call = '']) => [`/keyturn.v1.AdminService/${method}`, call] as const),
+  ['/keyturn.v1.LeaderService/YieldLeader', 'yield_leader'],
+]);
 
 export class AdminChanges {
   /** All from the start: a counter that first appears at 1 has grown by nothing, for who asks for its growth. */

@@ -1,10 +1,12 @@
 /** EVERY metric of Keyturn, in one list. The numbers are the coordinator's; they are read once per scrape. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { ClusterNumbers, Coordinator, CoordinatorStanding } from '../coordinator.js';
+import type { ClusterNumbers, Coordinator, CoordinatorStanding, GroupStats } from '../coordinator.js';
 import { AdminChanges } from './admin-changes.js';
+import type { Labelled } from './bounded-labels.js';
 import { CallDurations, type FinishedCall } from './call-durations.js';
 import { registerClusterMetrics } from './cluster-metrics.js';
+import { GroupLabels, registerLeaderMetrics } from './leader-metrics.js';
 import { PlainRegistry } from './plain.js';
 import { registerJournalMetrics, registerProcessMetrics, type Surroundings } from './process-metrics.js';
 import { type LabelledStats, QueueLabels } from './queue-label.js';
@@ -42,6 +44,7 @@ const CHUNK = 32_768;
 interface Scrape {
   readonly stats: CoordinatorStanding;
   readonly queues: readonly LabelledStats[];
+  readonly groups: readonly Labelled<GroupStats>[];
   readonly around: Surroundings;
 }
 
@@ -54,8 +57,10 @@ export function createMetrics({ coordinator, version, surroundings, cluster }: M
   const changes = new AdminChanges();
   let internalErrors = 0;
   const labels = new QueueLabels();
-  let scrape: Scrape = { stats: coordinator.stats(), queues: [], around: {} };
+  const groupLabels = new GroupLabels();
+  let scrape: Scrape = { stats: coordinator.stats(), queues: [], groups: [], around: {} };
   registerQueueMetrics(registry, () => scrape.queues);
+  registerLeaderMetrics(registry, () => scrape.groups);
   const { stats } = scrape;
   registerProcessMetrics(registry, {
     calls,
@@ -76,10 +81,15 @@ export function createMetrics({ coordinator, version, surroundings, cluster }: M
   for (const name of UNWANTED) ofNode.removeSingleMetric(name);
   const render = async (): Promise<Exposition> => {
     const labelling = labels.begin();
-    const now = await coordinator.statsInSlices((queue) => labelling.take(queue));
+    const ofGroups = groupLabels.begin();
+    const now = await coordinator.statsInSlices(
+      (queue) => labelling.take(queue),
+      (group) => ofGroups.take(group),
+    );
     const queues = await inSlices(labelling.end());
+    const groups = await inSlices(ofGroups.end());
     inCluster = cluster?.();
-    scrape = { stats: now, queues, around: (await surroundings?.()) ?? {} };
+    scrape = { stats: now, queues, groups, around: (await surroundings?.()) ?? {} };
     const body = await inSlices(encoded(registry.text()));
     for (const { name } of ofNode.getMetricsAsArray()) {
       body.push(Buffer.from(`${await ofNode.getSingleMetricAsString(name)}\n\n`));

@@ -1,7 +1,7 @@
 /** The metrics with a label `queue`. */
 import type { HistogramView } from '../coordinator.js';
 import { type Labels, type PlainRegistry, plainCounter, plainGauge, plainHistogram, type Sample } from './plain.js';
-import type { LabelledStats } from './queue-label.js';
+import { type LabelledStats, limitsOf } from './queue-label.js';
 import type { Totals } from './stats-sum.js';
 
 interface QueueMetric {
@@ -136,7 +136,7 @@ export function registerQueueMetrics(registry: PlainRegistry, queues: () => read
     help: 'Limits in force, of queues by name; one that is not set is not there.',
     labelNames: ['queue', 'limit'],
   };
-  plainGauge(limit, () => ofEach(queues(), ({ limits }) => byName('limit', limits)));
+  plainGauge(limit, () => ofEach(queues(), (labelled) => byName('limit', limitsOf(labelled))));
 }
 
 function registerQueueMetric(

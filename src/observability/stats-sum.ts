@@ -108,7 +108,7 @@ export class StatsSum {
 }
 
 /** All queues have the same bounds; those of the first one are taken. */
-class HistogramSum {
+export class HistogramSum {
   #bounds: readonly number[] = [];
   readonly #counts: number[] = [];
   #sum = 0;
@@ -129,11 +129,11 @@ class HistogramSum {
   }
 }
 
-function longest(left: number | undefined, right: number | undefined): number | undefined {
+export function longest(left: number | undefined, right: number | undefined): number | undefined {
   return left === undefined ? right : right === undefined ? left : Math.max(left, right);
 }
 
-function addCounts<K extends string>(into: Record<K, number>, counts: Readonly<Record<K, number>>): void {
+export function addCounts<K extends string>(into: Record<K, number>, counts: Readonly<Record<K, number>>): void {
   // Object.entries() would make an array for each count; the records are plain and have no other keys.
   for (const key in counts) into[key] = (into[key] ?? 0) + counts[key];
 }

@@ -40,7 +40,8 @@ export async function runStep(step: Step, say: Say): Promise<Outcome> {
   await mkdir(dirname(step.log), { recursive: true });
   const log = relative(process.cwd(), step.log);
   say(`${shown(step.command)}, at most ${step.longestSeconds} s; log: ${log}\n`);
-  const ended = await run(step, (last) => say(`  ${seconds()} s: ${last}\n`));
+  // With its name: two steps may be under way.
+  const ended = await run(step, (last) => say(`  ${step.name}, ${seconds()} s: ${last}\n`));
   const output = await readFile(step.log, 'utf8');
   const outcome = judge(step.name, ended, closingCounts(output), seconds());
   if (outcome.why === undefined) {

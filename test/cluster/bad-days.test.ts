@@ -38,5 +38,28 @@ test('S312: after the store was emptied no sidecar is ready, and each says why',
   match(String(reason), /no partition has a home|not a member/);
   const { status, body } = await sidecar.get('/readyz');
   strictEqual(status, 503);
-  match(body, /partition 0 has no home|not a member/);
+  match(body, /no partition has a home that takes calls: .*\(.*\)|not a member/);
 });
+
+test(
+  'S336: a gateway whose only home has died is not ready, and says which one it does not reach',
+  needs([REDIS]),
+  async (t) => {
+    const redis = await TestRedis.start(t);
+    const args = ['--store', redis.url, '--cluster-session', '1s', '--cluster-partitions', '4'];
+    const home = await ServeProcess.start(t, args);
+    const gateway = await ServeProcess.start(t, [...args, '--cluster-weight', '0']);
+    await gateway.logged('joined the cluster');
+    strictEqual((await gateway.get('/readyz')).status, 200);
+    home.signal('SIGKILL');
+    const { reason } = await gateway.logged('not ready');
+    match(
+      String(reason),
+      /^no partition has a home that takes calls: 0-3 \(there is no link to its home at 127\.0\.0\.1:/,
+    );
+    strictEqual((await gateway.get('/readyz')).status, 503);
+    const next = await ServeProcess.start(t, args);
+    await next.logged('joined the cluster');
+    for (let status = 0; status !== 200; ) status = (await gateway.get('/readyz')).status;
+  },
+);

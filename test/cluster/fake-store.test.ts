@@ -22,6 +22,7 @@ storeSuite('the store in memory', async (_t: TestContext): Promise<StorePlace> =
       changes = engine.changes;
     },
     fallBack: async () => engine.failOver(engine.changes - changes),
+    dropGuard: async (partition) => engine.dropGuard(partition),
     empty: async () => engine.empty(),
     lose: (store, what) => {
       wireOf(store).cut = what;

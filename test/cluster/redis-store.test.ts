@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict';
 import { describe, type TestContext } from 'node:test';
 import type { ClusterStore } from '../../src/cluster/store/cluster-store.js';
+import { tagOf } from '../../src/cluster/store/redis/keys.js';
 import { openRedisStore } from '../../src/cluster/store/redis/redis-store.js';
 import { HELD } from '../support/cluster/held-clock.js';
 import { needs } from '../support/needed-program.js';
@@ -28,6 +30,9 @@ async function placeIn(t: TestContext, redis: TestRedis): Promise<StorePlace> {
       marked = await raw.dump(cluster);
     },
     fallBack: () => raw.restore(cluster, marked),
+    dropGuard: async (partition) => {
+      assert.equal(await raw.ask('DEL', `${tagOf(cluster, partition)}own`), 1);
+    },
     empty: () => raw.empty(cluster),
     lose: (store, what) => scene.lose(store, what),
     outwait: (promise) => scene.outwait(promise),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { itemRow, puts } from '../local/journal/rows.js';
-import { claim, isProblem, opened, type Place, rowsOf } from './store-place.js';
+import { claim, isProblem, opened, type Place, RECORD, rowsOf } from './store-place.js';
 
 export function guardCases(place: Place): void {
   it('is passed by one owner: the other writes nothing, is fenced for ever, and told once', async (t) => {
@@ -62,6 +62,46 @@ export function guardCases(place: Place): void {
     assert.equal(second.guard.seq, seq);
     assert.ok(second.guard.epoch > first.guard.epoch);
     assert.deepEqual(await rowsOf(b.open(second)), [itemRow(1)]);
+  });
+
+  it('S349: that alone is gone comes back with its rows, also with those that were written anew', async (t) => {
+    const there = await place(t);
+    const [a, b] = [await there.open(), await there.open()];
+    await a.record(RECORD);
+    await b.record(RECORD);
+    const first = a.open(await claim(a, { floor: 900 }));
+    await first.write(puts([itemRow(1), itemRow(2)]), 1);
+    await there.dropGuard(0);
+    const second = await claim(b, { member: 'b' });
+    assert.equal(second.rows, 2);
+    // Of one in which nothing was ever written nobody reads rows.
+    assert.ok(second.guard.at > 0);
+    const home = b.open(second);
+    assert.deepEqual(await rowsOf(home), [itemRow(1), itemRow(2)]);
+    await assert.rejects(first.write(puts([itemRow(3)]), 2), isProblem('fenced'));
+    await home.rewrite([[itemRow(2), itemRow(4)]], 3);
+    await there.dropGuard(0);
+    const third = await claim(a, { member: 'c' });
+    assert.equal(third.rows, 2);
+    assert.ok(third.guard.at > 0);
+    const last = a.open(third);
+    assert.deepEqual(await rowsOf(last), [itemRow(2), itemRow(4)]);
+    await last.write(puts([itemRow(5)]), 4);
+    assert.deepEqual(await rowsOf(last), [itemRow(2), itemRow(4), itemRow(5)]);
+  });
+
+  it('S349: that alone is gone is put back by its home with the rows: who follows before it has written them anew finds all', async (t) => {
+    const there = await place(t);
+    const [a, b] = [await there.open(), await there.open()];
+    await a.record(RECORD);
+    const home = a.open(await claim(a));
+    await home.rewrite([[itemRow(1)], [itemRow(2)]], 1);
+    await home.write(puts([itemRow(3)]), 2);
+    await there.dropGuard(0);
+    await assert.rejects(home.assert(), isProblem('fell_back'));
+    const next = await claim(b, { expected: home.guard.owner });
+    assert.ok(next.guard.at > 0 && next.rows === 3);
+    assert.deepEqual(await rowsOf(b.open(next)), [itemRow(1), itemRow(2), itemRow(3)]);
   });
 
   it('is as it should be: assert and settle have nothing to do', async (t) => {

@@ -74,12 +74,44 @@ async function taken(client: Keyturn, queue: string): Promise<string[]> {
   return all;
 }
 
+/** Leads once, and leaves this. @returns who led before, and what was left */
+async function led(client: Keyturn, candidateId: string, leaves: string, stays?: Promise<void>): Promise<string> {
+  let before = '';
+  let begin = () => {};
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const leadership = client.lead(
+    'backup',
+    {
+      inaugurate: (_term, predecessor) => {
+        const { how, state } = predecessor;
+        before = `${predecessor.candidateId} ${how === 'none' ? how : Buffer.from(state).toString()}`;
+      },
+      execute: () => {
+        begin();
+        return stays;
+      },
+      handOver: () => leaves,
+    },
+    { candidateId, once: true, ttl: 2_000 },
+  );
+  await begun;
+  await leadership.ended;
+  return before;
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve));
+}
+
 test(
   'S343: what a single sidecar kept is in the cluster: items, their order and what became of them',
   needs([REDIS]),
   async (t) => {
     const { alone, imports, cluster, redis } = await scene(t);
     let token = 0n;
+    let term = 0;
     await alone(async (client) => {
       for (const [itemId, key] of [
         ['1', 'k'],
@@ -116,6 +148,11 @@ test(
       if (tried !== undefined) await client.nack({ ...tried.turn, kind: 'retry', error: 'not yet' });
       await client.submit('paused', { itemId: 'p', key: 'k' });
       await client.admin.pauseQueue('paused');
+      // One who leads hands over and leaves a state; the next one leads when all ends.
+      assert.equal(await led(client, 'old', 'offset 7'), ' none');
+      led(client, 'next', 'unsaid', new Promise(() => undefined)).catch(() => undefined);
+      await until(async () => (await client.admin.getLeader('backup')).leader?.phase === 'executing');
+      term = (await client.admin.getLeader('backup')).leader?.term ?? 0;
     });
     const { code, stdout, stderr } = await imports();
     assert.equal(code, 0, stderr);
@@ -170,6 +207,31 @@ test(
     assert.deepEqual(await taken(client, 'paused'), []);
     await client.admin.resumeQueue('paused');
     assert.deepEqual(await taken(client, 'paused'), ['p']);
+    const { leader } = await client.admin.getLeader('backup');
+    if (leader !== undefined) assert.deepEqual([leader.candidateId, leader.term], ['next', term]);
+    assert.equal(await led(client, 'third', ''), 'next offset 7');
+    const { predecessor } = await client.admin.getLeader('backup');
+    assert.ok(predecessor.candidateId === 'third' && predecessor.term > term, 'terms go on');
+  },
+);
+
+test(
+  'S382: an import into an empty cluster that has queues elsewhere says so before it writes',
+  needs([REDIS]),
+  async (t) => {
+    const { redis, imports, alone } = await scene(t);
+    await alone(async (client) => {
+      await client.submit('first', { itemId: '1', key: 'k' });
+    });
+    const options = ['--store', redis.url, '--cluster-partitions', String(PARTITIONS), '--cluster-session', '1s'];
+    const member = await ServeProcess.start(t, options);
+    await member.address('grpc');
+    member.signal('SIGTERM');
+    await member.exited;
+    const { code, stderr } = await imports();
+    assert.equal(code, 1);
+    assert.match(stderr, /queues\.first: has group chain, but in the cluster it has a group of its own/);
+    assert.match(stderr, /queues\.spread: has spread 4, but in the cluster it has a group of its own/);
   },
 );
 

@@ -19,6 +19,8 @@ export interface StorePlace {
   mark(): Promise<void>;
   /** It is as it was at the mark: another server took over that does not have what came later. */
   fallBack(): Promise<void>;
+  /** Somebody deletes the guard of this partition, and nothing else. */
+  dropGuard(partition: number): Promise<void>;
   /** FLUSHALL. */
   empty(): Promise<void>;
   /** From now on this is lost of what `store` asks; unset: nothing is. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Row, RowChange } from '../../src/core/contract/rows.js';
 import { ALL_KINDS, contentOf, itemRow, puts } from '../local/journal/rows.js';
-import { claim, opened, type Place, rowsOf, withoutOrderOfNames } from './store-place.js';
+import { claim, isProblem, opened, type Place, rowsOf, withoutOrderOfNames } from './store-place.js';
 
 /** Those that a sidecar alone does not keep, too. */
 const EVERY_KIND: readonly Row[] = [
@@ -39,6 +39,23 @@ export function rowCases(place: Place): void {
     await home.write(changes, 2);
     assert.deepEqual(await rowsOf(home), [{ ...itemRow(2), id: 'again' }, itemRow(3)]);
   });
+
+  for (const what of ['emptied', 'taken over'])
+    it(`S338: is not taken for the whole when it is ${what} while its rows are read`, async (t) => {
+      const there = await place(t);
+      const store = await there.open();
+      const home = store.open(await claim(store));
+      // More chunks than are asked for ahead.
+      await home.write(puts(Array.from({ length: 40 }, (_, at) => itemRow(1 + at * 5_000))), 1);
+      const reading = home.read()[Symbol.asyncIterator]();
+      assert.notEqual((await reading.next()).done, true);
+      if (what === 'emptied') await there.empty();
+      else await claim(store, { member: 'b', expected: home.guard.owner });
+      const rest = async () => {
+        while ((await reading.next()).done !== true);
+      };
+      await assert.rejects(rest(), isProblem('io'));
+    });
 
   it('keeps partitions apart', async (t) => {
     const store = await (await place(t)).open();

@@ -5,6 +5,7 @@ import { withPin } from '../../src/cluster/partitions/pins.js';
 import { amend } from '../../src/cluster/store/amend.js';
 import type { ClusterRecord } from '../../src/cluster/store/cluster-store.js';
 import { itemRow, puts } from '../local/journal/rows.js';
+import { aheadCases } from './store-ahead.js';
 import { fallBackCases, rewriteCases } from './store-fall-back.js';
 import { guardCases, lostCases } from './store-guard.js';
 import { CLAIM, claim, isProblem, type Place, RECORD, rowsOf } from './store-place.js';
@@ -19,6 +20,7 @@ export function storeSuite(name: string, place: Place): void {
     describe('a lost answer', () => lostCases(place));
     describe('a store that fell back', () => fallBackCases(place));
     describe('written anew', () => rewriteCases(place));
+    describe('read ahead', () => aheadCases(place));
   });
 }
 
@@ -70,6 +72,44 @@ function recordCases(place: Place): void {
     );
     assert.deepEqual(new Set(Object.values(record?.pins ?? {}).map(({ at }) => at)).size, 3);
     assert.equal(await a.changeRecord(RECORD.version, { ...RECORD, secret: 'late' }), false);
+  });
+
+  it('S342: is not changed over that of another cluster, whatever its revision', async (t) => {
+    const store = await (await place(t)).open();
+    const other = { ...RECORD, id: 'another' };
+    await store.record(other);
+    assert.equal(await store.changeRecord(1, { ...RECORD, revision: 2 }), false);
+    assert.deepEqual(await store.record(RECORD), other);
+  });
+
+  it('S342: of another cluster goes with its guards and rows, also those that were written anew', async (t) => {
+    const store = await (await place(t)).open();
+    await store.record({ ...RECORD, id: 'another' });
+    const theirs = store.open(await claim(store, { partition: 2 }));
+    await theirs.rewrite([[itemRow(1)]], 1);
+    assert.equal(await store.restoreRecord(RECORD, 'a third', [2]), false);
+    assert.equal(await store.restoreRecord(RECORD, 'another', [2]), true);
+    const { guards, record, orders } = await store.look(4);
+    assert.deepEqual([guards[2]?.epoch, record], [0, RECORD]);
+    assert.deepEqual([...orders], [[2, { kind: 'wait' }]]);
+    const ours = await claim(store, { partition: 2 });
+    assert.deepEqual([ours.rows, await rowsOf(store.open(ours))], [0, []]);
+  });
+
+  it('S349: is taken back only if no partition was ever claimed, nothing is ordered, and it is that one', async (t) => {
+    const store = await (await place(t)).open();
+    assert.equal(await store.withdrawRecord(RECORD), false);
+    await store.record(RECORD);
+    assert.equal(await store.withdrawRecord({ ...RECORD, id: 'another' }), false);
+    await store.order(new Map([[1, { kind: 'wait' }]]));
+    assert.equal(await store.withdrawRecord(RECORD), false);
+    await store.ordered([1]);
+    assert.equal(await store.withdrawRecord(RECORD), true);
+    assert.equal(await store.hasRecord(), false);
+    await store.record(RECORD);
+    await claim(store, { partition: RECORD.partitions - 1 });
+    assert.equal(await store.withdrawRecord(RECORD), false);
+    assert.equal(await store.hasRecord(), true);
   });
 
   it('is not changed where there is none', async (t) => {

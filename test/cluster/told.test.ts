@@ -47,7 +47,7 @@ test('S302: every sidecar tells who is in the cluster and who decides about what
   const shown = await keyturn(['cluster', '--json', ...at]);
   assert.equal(shown.code, 0, shown.stderr);
   const told: Told = JSON.parse(shown.stdout);
-  assert.deepEqual(Object.keys(told), ['name', 'partitions', 'store', 'registry', 'members', 'homes']);
+  assert.deepEqual(Object.keys(told), ['name', 'partitions', 'store', 'registry', 'members', 'homes', 'routes']);
   const [member] = told.members;
   assert.deepEqual(
     [told.name, told.partitions, told.store, told.registry, told.members.length],

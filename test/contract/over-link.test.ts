@@ -28,6 +28,7 @@ function behindLink(remote: Coordinator, home: Coordinator): Coordinator {
     awaitItem: (request, reply) => remote.awaitItem(request, reply),
     undeliverable: (turns, unwanted) => remote.undeliverable(turns, unwanted),
     openSession: (listener) => remote.openSession(listener),
+    leaders: remote.leaders,
     admin: remote.admin,
     stats: () => home.stats(),
     statsInSlices: (take) => home.statsInSlices(take),

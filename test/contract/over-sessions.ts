@@ -54,6 +54,9 @@ function withCalls(coordinator: Coordinator, session: Session): Coordinator {
   return {
     ...bound(session),
     openSession: (listener) => coordinator.openSession(listener),
+    get leaders() {
+      return coordinator.leaders;
+    },
     admin: coordinator.admin,
     stats: () => coordinator.stats(),
     statsInSlices: (take) => coordinator.statsInSlices(take),

@@ -1,12 +1,14 @@
 /** What the parts of a ledger share: the order of events, and what must not be. */
 
 /** How many of the last events a violation is told with. */
-const TAIL = 120;
+const TAIL = 400;
 
 export class Account {
   /** What must not be, in the order in which it was noticed. */
   readonly violations: string[] = [];
   readonly #tail: string[] = [];
+  /** What was before the first violation: what comes after it says less. */
+  #before: readonly string[] = [];
   readonly #listeners = new Set<() => void>();
   #now = 0;
 
@@ -15,9 +17,9 @@ export class Account {
     return this.#now;
   }
 
-  /** The last events, for people. */
+  /** The last events, for people; before the first violation, if there is one. */
   get tail(): readonly string[] {
-    return this.#tail;
+    return this.violations.length === 0 ? this.#tail : this.#before;
   }
 
   /** Something happened. */
@@ -29,8 +31,8 @@ export class Account {
   }
 
   broken(what: string): void {
+    if (this.violations.length === 0) this.#before = [...this.#tail, `VIOLATION ${what}`];
     this.violations.push(`event ${this.#now}: ${what}`);
-    this.#tail.push(`${this.#now} VIOLATION ${what}`);
   }
 
   /** Told after each event. Returns what ends that. */

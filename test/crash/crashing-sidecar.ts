@@ -1,4 +1,4 @@
-/** A sidecar with a data directory that dies and comes back, as processes, at the same address. */
+/** A sidecar that dies and comes back, as processes, at the same address. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -14,8 +14,8 @@ const TAIL = 40;
 export interface SidecarPlan {
   /** YAML */
   readonly settings: string;
-  /** Where durable queues are kept. */
-  readonly dataDir: string;
+  /** Where durable queues are kept. Unset: not by itself. */
+  readonly dataDir?: string;
   /** Words before the program and its arguments: what it is run by. */
   readonly runBy?: readonly string[];
 }
@@ -76,7 +76,7 @@ export class CrashingSidecar {
     const { dataDir, runBy = [] } = this.plan;
     const listen = ['--listen', this.#address, '--http-listen', '127.0.0.1:0'];
     const [program = '', ...args] = [...runBy, process.execPath, MAIN, 'serve', '--config', this.config, ...listen];
-    const child = spawn(program, [...args, '--data-dir', dataDir], {
+    const child = spawn(program, dataDir === undefined ? args : [...args, '--data-dir', dataDir], {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: ENVIRONMENT,
     });

@@ -5,7 +5,7 @@
 import { Account } from './account.js';
 import { auditItems } from './item-audit.js';
 import { ItemBook } from './item-book.js';
-import { TurnBook } from './turn-book.js';
+import { type Strictness, TurnBook } from './turn-book.js';
 
 export class Ledger {
   readonly account = new Account();
@@ -13,8 +13,8 @@ export class Ledger {
   readonly items: ItemBook;
 
   /** @param maxAttempts of every queue */
-  constructor(maxAttempts: number) {
-    this.turns = new TurnBook(this.account);
+  constructor(maxAttempts: number, strictness: Strictness = 'whole') {
+    this.turns = new TurnBook(this.account, strictness);
     this.items = new ItemBook(this.account, maxAttempts);
   }
 

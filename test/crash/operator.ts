@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Keyturn } from '@keyturn/client';
 import type { Chance } from '../sim/random.js';
 import { tagOf } from './payload.js';
-import { QUEUES, type Stage } from './people.js';
+import type { Stage } from './people.js';
 import { isExpected } from './troubles.js';
 
 export class Operator {
@@ -39,7 +39,7 @@ export class Operator {
 
   /** Some of the dead letters that there are. */
   async #redrive(): Promise<void> {
-    const queue = this.chance.of(...QUEUES);
+    const queue = this.chance.of(...this.stage.queues);
     const { deadLetters } = await this.keyturn.admin.listDeadLetters({ queue, pageSize: 5 });
     if (deadLetters.length === 0) return;
     this.stage.ledger.items.redriving(deadLetters.map(({ item }) => tagOf(item)));
@@ -48,7 +48,7 @@ export class Operator {
   }
 
   async #resumeOne(): Promise<void> {
-    for (const queue of QUEUES) await this.resume(queue);
+    for (const queue of this.stage.queues) await this.resume(queue);
   }
 
   /** Every key that is parked. */
@@ -59,7 +59,7 @@ export class Operator {
 
   async #evict(): Promise<void> {
     const [first = '', ...others] = this.stage.keys;
-    const [queue, key] = [this.chance.of(...QUEUES), this.chance.of(first, ...others)];
+    const [queue, key] = [this.chance.of(...this.stage.queues), this.chance.of(first, ...others)];
     const evicted = this.stage.ledger.turns.evicting(queue, key);
     let token: number | undefined;
     try {

@@ -22,10 +22,11 @@ import { payloadOf, tagOf, textOf } from './payload.js';
 import { isExpected } from './troubles.js';
 
 export const QUEUES = ['orders', 'bills'] as const;
-type Queue = (typeof QUEUES)[number];
 
 export interface Stage {
   readonly ledger: Ledger;
+  /** Calls are made to the first of them; what follows may go to any. */
+  readonly queues: readonly [string, ...string[]];
   readonly keys: readonly string[];
   /** True: nothing new is begun, and everything is done at the first try. */
   isCalm: boolean;
@@ -73,7 +74,7 @@ export class Person {
 
   consumes(): this {
     const { chance, stage } = this;
-    this.#consumer = this.keyturn.consume([...QUEUES], (work) => this.#work(work), {
+    this.#consumer = this.keyturn.consume([...stage.queues], (work) => this.#work(work), {
       concurrency: chance.of(2, 4, 6),
       maxItemsPerTurn: chance.of(1, 1, 3),
       wait: 1_000,
@@ -127,7 +128,7 @@ export class Person {
   async #submit(): Promise<void> {
     if (this.stage.ledger.items.open > MOST_OPEN) return;
     const { chance, keyturn } = this;
-    const queue = chance.of<Queue>(...QUEUES);
+    const queue = chance.of(...this.stage.queues);
     const items = this.#offer(queue, chance.int(1, MOST_IN_BATCH), true);
     try {
       if (items.length === 1 && items[0] !== undefined) await keyturn.submit(queue, items[0]);
@@ -140,13 +141,13 @@ export class Person {
 
   async #submitBlindly(): Promise<void> {
     if (this.stage.ledger.items.open > MOST_OPEN) return;
-    const queue = this.chance.of<Queue>(...QUEUES);
+    const queue = this.chance.of(...this.stage.queues);
     const durability = this.chance.of(undefined, 'interval', 'count');
     const items = this.#offer(queue, this.chance.int(1, MOST_IN_BATCH), false);
     await this.keyturn.submit({ queue, items, durability });
   }
 
-  #offer(queue: Queue, count: number, withIds: boolean): readonly ItemCall[] {
+  #offer(queue: string, count: number, withIds: boolean): readonly ItemCall[] {
     const items = Array.from({ length: count }, () => this.#item(withIds));
     this.stage.ledger.items.offers(items.map((item) => offerOf(queue, item)));
     return items;
@@ -208,7 +209,7 @@ export class Person {
   }
 
   #followUps(): readonly FollowUp[] {
-    const queues = Array.from({ length: this.chance.int(1, 3) }, () => this.chance.of<Queue>(...QUEUES));
+    const queues = Array.from({ length: this.chance.int(1, 3) }, () => this.chance.of(...this.stage.queues));
     return queues.map((queue) => {
       const [item = {}] = this.#offer(queue, 1, true);
       return { queue, item };
@@ -226,7 +227,7 @@ export class Person {
       idempotencyKey: order === 'coalesce' && chance.in100(20) ? `once-${chance.int(1, 40)}` : undefined,
       result: (token: number) => new TextEncoder().encode(`call ${token}`),
     };
-    await keyturn.withTurn('orders', chance.of(first, ...others), options, async (turn) => {
+    await keyturn.withTurn(stage.queues[0], chance.of(first, ...others), options, async (turn) => {
       await this.#act(turn);
       if (chance.in100(5)) throw new KeyturnError('the handler failed', 'CANCELLED');
       return turn.token;

@@ -3,24 +3,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Keyturn, QueueInfo } from '@keyturn/client';
 import type { Ledger } from './ledger.js';
 import { tagOf, textOf } from './payload.js';
-import { QUEUES } from './people.js';
 
-/** Longer than every lease, ttl and delay together. */
-const LONGEST_MS = 30_000;
 const AT_ONCE = 50;
 
 export class Settling {
   constructor(
     private readonly keyturn: Keyturn,
     private readonly ledger: Ledger,
+    private readonly queues: readonly string[],
+    /** ms; longer than every lease, ttl and delay together */
+    private readonly longest = 30_000,
   ) {}
 
   /** Resolves when nothing waits and no turn lives: those who consume have done all of it. */
   async settle(): Promise<void> {
-    const end = performance.now() + LONGEST_MS;
+    const end = performance.now() + this.longest;
     let open = await this.#open();
     while (open.length > 0 && performance.now() < end) {
-      for (const queue of QUEUES) await this.#resume(queue);
+      for (const queue of this.queues) await this.#resume(queue);
       await sleep(20);
       open = await this.#open();
     }
@@ -68,7 +68,7 @@ export class Settling {
   /** Who is dead for Await is a dead letter with its payload, and the other way round. */
   async #auditDeadLetters(): Promise<void> {
     const { account, items } = this.ledger;
-    const listed = (await Promise.all(QUEUES.map((queue) => this.#deadLetters(queue)))).flat();
+    const listed = (await Promise.all(this.queues.map((queue) => this.#deadLetters(queue)))).flat();
     const dead = items.all.filter(({ found }) => found?.state === 'dead').map(({ tag }) => tag);
     const missing = dead.filter((tag) => !listed.includes(tag));
     const surplus = listed.filter((tag) => !dead.includes(tag));

@@ -38,6 +38,12 @@ interface Given {
 /** Of these the client needs no sidecar to know. */
 const OWN_LOSSES: ReadonlySet<TurnLoss> = new Set(['unreachable', 'replaced', 'closed']);
 
+/**
+ * `whole`: who renews in time keeps its turn, and who is told that its lease ended knew it before. `store away`: where answers wait for
+ * a store, a turn may end before anybody has heard of it. That two act at once is seen all the same.
+ */
+export type Strictness = 'whole' | 'store away';
+
 export class TurnBook {
   readonly #lanes = new Map<string, Lane>();
   readonly #given = new Map<string, Given>();
@@ -51,7 +57,10 @@ export class TurnBook {
   /** Handlers that were told to stop. */
   told = 0;
 
-  constructor(private readonly account: Account) {}
+  constructor(
+    private readonly account: Account,
+    private readonly strictness: Strictness,
+  ) {}
 
   /** A call that may bring turns is made. Of the calls with one ticket the first counts: they return its turns again. */
   asks(queues: readonly string[], ticket: string | undefined): Asked {
@@ -122,7 +131,9 @@ export class TurnBook {
     const given = this.#given.get(nameOf(turn));
     if (given === undefined) return;
     // Only the newest settlement of a key remembers its follow-ups (S18).
-    const isOvertaken = hasFollowUps && cause === 'settled' && this.#lane(turn).given > turn.token;
+    // A turn that overtook it may have reached nobody: its answer was held when its home was closed, and it was given back.
+    const isNewer = this.strictness === 'store away' || this.#lane(turn).given > turn.token;
+    const isOvertaken = hasFollowUps && cause === 'settled' && isNewer;
     if (!given.isGivenUp && !isOvertaken) this.#taken(turn, cause);
   }
 
@@ -147,7 +158,7 @@ export class TurnBook {
   }
 
   #taken(turn: TurnName, cause: string): void {
-    if (this.#isExcused(turn)) return;
+    if (this.#isExcused(turn) || (this.strictness === 'store away' && cause === 'lease_expired')) return;
     this.account.broken(`${told(turn)} was taken from its holder (${cause}), who had not lost it`);
   }
 

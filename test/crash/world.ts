@@ -7,7 +7,7 @@ import { CrashingSidecar } from './crashing-sidecar.js';
 import { type ClientPlan, impatientClient } from './impatient-client.js';
 import { Ledger } from './ledger.js';
 import { Operator } from './operator.js';
-import { Person, type Stage } from './people.js';
+import { Person, QUEUES, type Stage } from './people.js';
 import { Settling } from './settling.js';
 
 const MAX_ATTEMPTS = 4;
@@ -61,7 +61,7 @@ export class World {
   ) {
     this.#chance = new Chance(options.seed);
     const keys = Array.from({ length: this.#chance.int(2, 8) }, (_, n) => `key-${n}`);
-    this.#stage = { ledger: this.#ledger, keys, isCalm: false };
+    this.#stage = { ledger: this.#ledger, queues: QUEUES, keys, isCalm: false };
   }
 
   static async run(cleanup: Cleanup, options: WorldOptions): Promise<Outcome> {
@@ -82,7 +82,7 @@ export class World {
     await this.sidecar.untilServing();
     this.#stage.isCalm = true;
     await Promise.all(this.#people.map((person) => person.rest()));
-    const settling = new Settling(this.#client('session', 'settler'), this.#ledger);
+    const settling = new Settling(this.#client('session', 'settler'), this.#ledger, QUEUES);
     await settling.settle();
     await Promise.all([...this.#people.map((person) => person.end()), operator.end()]);
     await settling.audit();

@@ -69,6 +69,10 @@ describe('the example worker for RabbitMQ', { ...needs(RABBITMQ), timeout: 240_0
     t.after(() => broker.close());
     const channel = await broker.createConfirmChannel();
     await channel.assertQueue('coalesce', { durable: true });
+    // One that is still starting when all is done would end by the signal itself.
+    const all = crew.workers.length;
+    for (const begun = Date.now(); (await channel.checkQueue('coalesce')).consumerCount < all; )
+      assert.ok(Date.now() - begun < 60_000, 'every worker consumes within a minute');
     for (let n = 0; n < messages; n++) {
       const photo = `photo-${(n * 7) % photos}`;
       publishedAt.set(photo, Date.now());

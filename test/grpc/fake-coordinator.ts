@@ -5,6 +5,7 @@ import type {
   CoordinatorStanding,
   CoordinatorStats,
   DrainReport,
+  Leaders,
   Session,
   SessionListener,
   TurnRef,
@@ -20,6 +21,14 @@ export class FakeCoordinator implements Coordinator {
   renew: Coordinator['renew'] = () => unexpected('renew');
   awaitItem: Coordinator['awaitItem'] = () => unexpected('awaitItem');
   openSession: Coordinator['openSession'] = () => unexpected('openSession');
+
+  leaders: Leaders = {
+    stand: () => unexpected('stand'),
+    report: () => unexpected('report'),
+    withdraw: () => unexpected('withdraw'),
+    awaitLeader: () => unexpected('awaitLeader'),
+    yieldLeader: () => unexpected('yieldLeader'),
+  };
 
   /** What it was told that nobody learnt of. */
   readonly unknown: TurnRef[] = [];

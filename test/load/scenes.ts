@@ -58,6 +58,8 @@ export const SCENES: readonly Scene[] = [
       else await unary.admin.discard(choice, false, SHORT);
     },
   },
+  leading('scheduler: worker 1'),
+  leading('scheduler: worker 2'),
   ...callers('thumbnails: caller', 6, 'thumbnails', (round) => `photo-${round % 3}`),
   {
     name: 'prices: a newer one takes the place of the one that waits',
@@ -182,6 +184,26 @@ function callers(name: string, count: number, of: LoadQueue, key: (round: number
 }
 
 /** One consumer for as long as the load lasts. */
+/** One of those of whom one leads at a time; now and then it cannot begin. */
+function leading(name: string): Scene {
+  return {
+    name,
+    every: 200,
+    async round({ session, signal }) {
+      const inaugurate = () => {
+        if (chance(0.1)) throw new Error('no database');
+      };
+      const career = { inaugurate, execute: (_term: number, asked: AbortSignal) => pass(asked) };
+      const leadership = session.lead('scheduler', career, { once: true });
+      const stop = () => void leadership.stop({ timeout: 0 });
+      signal.addEventListener('abort', stop, { once: true });
+      if (signal.aborted) stop();
+      await leadership.ended;
+      signal.removeEventListener('abort', stop);
+    },
+  };
+}
+
 function consuming(name: string, from: LoadQueue, handler: (work: Work) => Promise<void>): Scene {
   return {
     name,

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import type { Coordinator, CoordinatorStats, QueueStats } from '../../src/coordinator.js';
+import type { Coordinator, CoordinatorStats, GroupNumbers, QueueStats } from '../../src/coordinator.js';
 import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
 import { AdminServiceService } from '../../src/grpc/gen/keyturn/v1/admin.js';
 import { createMetrics, type Metrics } from '../../src/observability/metrics.js';
 import type { Surroundings } from '../../src/observability/process-metrics.js';
 import { needs, pathOf } from '../support/needed-program.js';
 import { type Family, parseExposition, sampleValue } from './exposition.js';
-import { accepted, histogram, Queues, queueStats, queueView } from './stats.js';
+import { accepted, groupNumbers, histogram, Queues, queueStats, queueView } from './stats.js';
 
 /** The contract, section 6, both stages, without what only accounts have. */
 const CONTRACT: Readonly<Record<string, readonly [type: string, ...labels: string[]]>> = {
@@ -36,6 +36,11 @@ const CONTRACT: Readonly<Record<string, readonly [type: string, ...labels: strin
   keyturn_queue_paused: ['gauge', 'queue'],
   keyturn_queue_limit: ['gauge', 'queue', 'limit'],
   keyturn_rejected_total: ['counter', 'queue', 'reason'],
+  keyturn_leader_terms_total: ['counter', 'group', 'how'],
+  keyturn_leader_inaugurations_failed_total: ['counter', 'group'],
+  keyturn_leader_candidates: ['gauge', 'group'],
+  keyturn_leader_vacant_seconds: ['gauge', 'group'],
+  keyturn_leader_seconds_without: ['histogram', 'group'],
   keyturn_grpc_server_call_duration_seconds: ['histogram', 'method', 'code'],
   keyturn_sessions: ['gauge'],
   keyturn_waiting_calls: ['gauge'],
@@ -155,13 +160,14 @@ interface Scraped {
   scrape(queues: readonly QueueStats[]): Promise<ReadonlyMap<string, Family>>;
 }
 
-function scraped(): Scraped {
+function scraped(groups: readonly GroupNumbers[] = [groupNumbers('g')]): Scraped {
   let stats: CoordinatorStats = EVERYTHING;
   const queues = new Queues();
   const coordinator: Pick<Coordinator, 'stats' | 'statsInSlices'> = {
     stats: () => stats,
-    async statsInSlices(take) {
+    async statsInSlices(take, takeGroup) {
       for (const queue of queues.now(stats.queues)) take(queue);
+      for (const group of groups) takeGroup?.(group);
       return stats;
     },
   };
@@ -259,8 +265,8 @@ test('the numbers of the process', async () => {
   assert.equal(sampleValue(families, 'keyturn_build_info', { version: '1.2.3', node: process.versions.node }), 1);
 });
 
-/** Of AdminService: those that do not only look. */
-const CHANGING = Object.keys(AdminServiceService)
+/** Of AdminService those that do not only look, and what an operator may ask of a leader. */
+const CHANGING = [...Object.keys(AdminServiceService), 'yieldLeader']
   .filter((name) => !/^(list|explain|watch|get)/.test(name))
   .map((name) => name.replace(/[A-Z]/g, (big) => `_${big.toLowerCase()}`));
 
@@ -270,6 +276,7 @@ test('what people change is counted by call, from 0 on, and not when it was refu
   for (const [method, code] of [
     [`${path}/PauseQueue`, 'OK'],
     [`${path}/PauseQueue`, 'OK'],
+    ['/keyturn.v1.LeaderService/YieldLeader', 'NOT_FOUND'],
     [`${path}/EvictHolder`, 'NOT_FOUND'],
     [`${path}/ListQueues`, 'OK'],
     ['/other.Service/PauseQueue', 'OK'],
@@ -374,4 +381,27 @@ test('queues that are gone are summed up in slices, too', async () => {
   const none = await turnsOf(scrape([accepted('q0', 1)]));
   const again = await turnsOf(scrape([accepted('q0', 1)]));
   assert.ok(none - again >= 25, `${none} turns of the event loop, ${again} afterwards`);
+});
+
+test('groups of leaders are told by name, at most 100 of them; the rest is summed up, and its counters never go back', async () => {
+  const groups = Array.from({ length: 102 }, (_, at) =>
+    groupNumbers(`g${at}`, {
+      terms: { handed_over: 1, lost: at },
+      inaugurationsFailed: 2,
+      candidates: 3,
+      vacant: at * 1_000,
+    }),
+  );
+  const { scrape } = scraped(groups);
+  const first = await scrape([]);
+  const of = (families: ReadonlyMap<string, Family>, name: string, labels: Readonly<Record<string, string>>) =>
+    sampleValue(families, name, labels);
+  assert.equal(of(first, 'keyturn_leader_terms_total', { group: 'g7', how: 'lost' }), 7);
+  assert.equal(of(first, 'keyturn_leader_terms_total', { group: 'other', how: 'lost' }), 100 + 101);
+  assert.equal(of(first, 'keyturn_leader_candidates', { group: 'other' }), 6);
+  assert.equal(of(first, 'keyturn_leader_vacant_seconds', { group: 'other' }), 101);
+  groups.pop();
+  const later = await scrape([]);
+  assert.equal(of(later, 'keyturn_leader_terms_total', { group: 'other', how: 'lost' }), 100 + 101);
+  assert.equal(of(later, 'keyturn_leader_candidates', { group: 'other' }), 3);
 });

@@ -1,5 +1,12 @@
 /** Numbers of a queue for tests: nothing counted, unless said otherwise. */
-import type { HistogramView, QueueNumbers, QueueStats, QueueView } from '../../src/coordinator.js';
+import type {
+  GroupNumbers,
+  GroupStats,
+  HistogramView,
+  QueueNumbers,
+  QueueStats,
+  QueueView,
+} from '../../src/coordinator.js';
 import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
 
 export const BOUNDS: readonly number[] = [0.00005, 0.001, 1];
@@ -50,6 +57,19 @@ export function queueStats(name: string, differs: Partial<QueueStats> = {}): Que
 /** A queue of which only the ACCEPTs were counted. */
 export function accepted(name: string, count: number): QueueStats {
   return queueStats(name, { decisions: [{ decision: 'accept', reason: '', count }] });
+}
+
+/** A group in which this was counted. */
+export function groupNumbers(name: string, differs: Partial<GroupStats> = {}, isGone = () => false): GroupNumbers {
+  const nothing = { terms: { handed_over: 0, lost: 0 }, inaugurationsFailed: 0, candidates: 0, vacant: undefined };
+  const stats = { ...nothing, without: histogram(), ...differs };
+  return {
+    name,
+    get isGone() {
+      return isGone();
+    },
+    stats: () => stats,
+  };
 }
 
 /** Queues as a coordinator hands them out: the same object for as long as there is the queue. */

@@ -64,6 +64,18 @@ export const CAUSES: readonly Cause[] = [
     },
   },
   {
+    alerts: ['GroupWithoutLeader'],
+    what: 'a worker stands whose inauguration fails; then it stands no more',
+    at: 'busy',
+    labels: { group: 'headless' },
+    isShort: true,
+    async bring({ client }) {
+      const inaugurate = () => Promise.reject(new Error('no database'));
+      const leadership = client.lead('headless', { inaugurate, execute: () => undefined });
+      return () => leadership.stop();
+    },
+  },
+  {
     alerts: ['Refusing'],
     what: 'more is submitted than the queue holds; then no more',
     at: 'busy',

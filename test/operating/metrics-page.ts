@@ -36,6 +36,7 @@ A sidecar exposes these at \`/metrics\` of \`http_listen\`, in the text format o
 
 - Counters begin at 0 with the process. All are there from the first scrape of a queue on; those that count calls by \`method\` and \`code\` appear with the first such call.
 - \`queue\` has at most 100 names. Queues beyond that are summed up as \`other\`: counters and gauges are added, of ages the largest counts. A queue keeps its name as long as it exists.
+- \`group\` has at most 100 names in the same way; of \`other\` it is the longest time without a leader that counts.
 - No label has a key: there are millions of them. \`keyturn explain QUEUE KEY\` tells of one.
 - Histograms have the label \`le\` besides, with buckets from 50 µs on.
 `;

@@ -25,6 +25,11 @@ export const QUESTIONS: Readonly<Record<string, string>> = {
   keyturn_queue_paused: 'Is it a person who keeps the queue from going on?',
   keyturn_queue_limit: 'Against what are turns, rate, lines and dead letters measured?',
   keyturn_rejected_total: 'What is refused, and why?',
+  keyturn_leader_terms_total: 'How often do leaders change, and how many of them are lost instead of handing over?',
+  keyturn_leader_inaugurations_failed_total: 'Do workers of a group fail to begin?',
+  keyturn_leader_candidates: 'Would somebody take over?',
+  keyturn_leader_vacant_seconds: 'Is a group without a leader now? This is the one for alerts.',
+  keyturn_leader_seconds_without: 'For how long did nobody lead when the leader changed?',
   keyturn_grpc_server_call_duration_seconds:
     'How long do calls take, and how do they end? Waits are in it: of `Session` and `WatchEvents` it is how long they lasted.',
   keyturn_admin_changes_total: 'Did a person change something when the curve broke?',

@@ -17,6 +17,7 @@ const NAMES = [
   'DeadLetters',
   'DiskWillFill',
   'EventLoopBlocked',
+  'GroupWithoutLeader',
   'InternalErrors',
   'JournalFailing',
   'JournalSlow',
@@ -58,7 +59,7 @@ for (const { name, labels, annotations, expr } of alerts()) {
     assert.match(labels['severity'] ?? '', /^(critical|warning)$/);
     assert.equal(labels['service'], 'keyturn');
     for (const field of ['summary', 'description'])
-      assert.match(annotations[field] ?? '', /\{\{ \$labels\.instance \}\}|\{\{ \$labels\.queue \}\}/);
+      assert.match(annotations[field] ?? '', /\{\{ \$labels\.(instance|queue|group) \}\}/);
     const page = `${RUNBOOKS}/${name}.md`;
     assert.equal(annotations['runbook_url'], `https://github.com/keyturn/keyturn/blob/main/${page}`);
     const { text } = read(page);

@@ -7,7 +7,7 @@ import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
 import { LocalCoordinator } from '../../src/local/coordinator.js';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { type Family, parseExposition } from '../observability/exposition.js';
-import { histogram } from '../observability/stats.js';
+import { groupNumbers, histogram } from '../observability/stats.js';
 
 export interface ToldMetric {
   readonly name: string;
@@ -24,7 +24,7 @@ export interface ToldLabel {
 }
 
 /** Whose values are not ours. */
-const OPEN_LABELS: ReadonlySet<string> = new Set(['queue', 'method', 'code', 'version', 'node', 'to']);
+const OPEN_LABELS: ReadonlySet<string> = new Set(['queue', 'group', 'method', 'code', 'version', 'node', 'to']);
 /** Of Node: where a short life has no sample. The test of a live sidecar holds this. */
 const NODE_LABELS: Readonly<Record<string, string>> = {
   nodejs_active_handles: 'type',
@@ -55,8 +55,9 @@ export async function toldMetrics(): Promise<readonly ToldMetric[]> {
     const metrics = createMetrics({
       coordinator: {
         stats: () => stats,
-        async statsInSlices(take) {
+        async statsInSlices(take, takeGroup) {
           await coordinator.statsInSlices(take);
+          takeGroup?.(groupNumbers('g'));
           return stats;
         },
       },

@@ -21,21 +21,27 @@ export interface ClientWorld {
   readonly chance: Chance;
   readonly ledger: ClusterLedger;
   readonly network: ClusterNetwork;
-  partitionOf(queue: string): number;
+  /** Whether who works in bursts works now. */
+  isBusy(): boolean;
   /** Somebody to ask; unset: nobody lives. */
   anybody(): SimProcess | undefined;
   /** Nothing new is begun any more. */
   isStopping: boolean;
 }
 
+interface Named {
+  readonly queue: string;
+  readonly key: string;
+}
+
 /** Before the next try, ms. */
 const SOON = 100;
 
-class Client {
+export class Client {
   constructor(protected readonly world: ClientWorld) {}
 
   protected ask<T>(
-    queue: string,
+    { queue, key }: Named,
     send: Send<T>,
     leaves: (answer: T, home: string) => void,
     hear: (heard: Heard<T>) => void,
@@ -43,7 +49,8 @@ class Client {
     const { network, time } = this.world;
     const by = this.world.anybody();
     if (by === undefined) return void time.after(SOON, () => hear('lost'));
-    network.ask(by, this.world.partitionOf(queue), send, leaves, hear);
+    // As it sees where queues live.
+    network.ask(by, by.routes.now.map.of(queue, key), send, leaves, hear);
   }
 
   protected later(most: number, task: () => void): void {
@@ -53,7 +60,7 @@ class Client {
   protected renew(turn: TurnRef, lease: number, hear: (isHeld: boolean) => void): void {
     const asked = this.world.time.now;
     this.ask<RenewAnswer>(
-      turn.queue,
+      turn,
       (calls, reply) => void calls.renew({ turns: [turn], lease }, reply),
       ({ results }) => {
         for (const { alive } of results) if (alive) this.world.ledger.renewed(turn, lease, asked);
@@ -73,18 +80,20 @@ export class Locker extends Client {
     private readonly name: string,
     private readonly queue: string,
     private readonly keys: readonly string[],
+    private readonly isInBursts = false,
   ) {
     super(world);
   }
 
   start(): void {
     if (this.world.isStopping) return;
+    if (this.isInBursts && !this.world.isBusy()) return this.later(SOON, () => this.start());
     const { chance, ledger, time } = this.world;
     const asked = time.now;
     const key = chance.of('a', ...this.keys);
     const request = enQueueRequest({ queue: this.queue, key, consumerId: this.name, wait: chance.int(0, 2_000) });
     this.ask<EnQueueAnswer>(
-      this.queue,
+      request,
       (calls, reply) => calls.enQueue(request, reply),
       (answer, home) => {
         if (answer.decision === 'accept') ledger.granted(answer.turn, home, asked);
@@ -109,7 +118,7 @@ export class Locker extends Client {
     this.world.ledger.ending(queue, key, token);
     const request = deQueueRequest({ queue, key, holder: { token } });
     this.ask(
-      queue,
+      request,
       (calls, reply) => void calls.deQueue(request, reply),
       () => undefined,
       () => this.later(SOON, () => this.start()),
@@ -143,7 +152,7 @@ export class ClusterProducer extends Client {
     const isIn = ({ results }: SubmitAnswer) =>
       results.every((one) => one.decision === 'accept' || one.reason === 'already_done');
     this.ask<SubmitAnswer>(
-      queue,
+      { queue, key },
       (calls, reply) => calls.submit({ queue, items, waitForRoom: 0, durability: undefined }, reply),
       (answer) => {
         if (isIn(answer)) ledger.accepted(queue, id);
@@ -176,7 +185,7 @@ export class Consumer extends Client {
       maxTurns: 2,
     });
     this.ask<AcquireAnswer>(
-      this.queue,
+      { queue: this.queue, key: '' },
       (calls, reply) => calls.acquire(request, reply),
       (answer, home) => {
         for (const delivery of answer.deliveries) ledger.delivered(delivery, home, asked);
@@ -198,7 +207,7 @@ export class Consumer extends Client {
     const { ledger } = this.world;
     ledger.ending(queue, key, token);
     this.ask(
-      queue,
+      { queue, key },
       (calls, reply) => calls.ack(ackRequest({ queue, key, token }), reply),
       () => {
         for (const { itemId } of delivery.items) ledger.done(queue, itemId);

@@ -86,6 +86,11 @@ export class ClusterLedger {
     grant.until = Math.max(grant.until, asked + lease * SLOWEST);
   }
 
+  /** How often what was answered there may have been lost. */
+  excusesOf(queue: string): number {
+    return this.#excuse(this.partitionOf(queue));
+  }
+
   /** Somebody asks for the end of this turn. */
   ending(queue: string, key: string, token: number): void {
     const grant = this.#grants.get(`${queue}/${key}`);

@@ -8,7 +8,6 @@ import type {
   Administration,
   AwaitAnswer,
   AwaitRequest,
-  Calls,
   Coordinator,
   CoordinatorStanding,
   CoordinatorStats,
@@ -17,6 +16,7 @@ import type {
   DrainReport,
   EnQueueAnswer,
   EnQueueRequest,
+  Leaders,
   NackAnswer,
   NackRequest,
   Refusal,
@@ -36,7 +36,7 @@ import type { Chance } from './random.js';
 /** What was heard of a call; `lost`: nothing, and nobody knows what became of it. */
 export type Heard<T> = { readonly answer: T } | { readonly refusal: Refusal } | 'lost';
 
-export type Send<T> = (calls: Calls, reply: Reply<T>) => Waiting;
+export type Send<T> = (home: Coordinator, reply: Reply<T>) => Waiting;
 
 export class ClusterNetwork {
   /** Ways between members that are cut, `from>to`. */
@@ -93,6 +93,7 @@ export class ClusterNetwork {
   connect(from: SimProcess, home: HomeEntry): Coordinator {
     return new RemoteHome((send, reply) => {
       this.forwarded += 1;
+      const followed = from.routes.version;
       const to = this.find(home.member);
       if (to === undefined || this.cuts.has(`${from.name}>${to.name}`)) return;
       const back = (task: () => void) => {
@@ -102,7 +103,10 @@ export class ClusterNetwork {
         to.clock.run(() => {
           const { partition } = home;
           const local = to.member.isHere(partition) ? to.member.home(partition) : undefined;
-          if (local === undefined) return back(() => reply.refuse(noHome(partition)));
+          // As a link does: nobody takes what was routed in another way than it goes by itself.
+          const isUnlike = to.routes.version !== followed;
+          if (to.routes.version < followed) to.member.look();
+          if (local === undefined || isUnlike) return back(() => this.#refused(from, reply, partition));
           send(local, {
             answer: (answer: never) => {
               if ('leaves' in reply) (reply as Leaving<never>).leaves(answer, to.name);
@@ -116,11 +120,23 @@ export class ClusterNetwork {
     });
   }
 
+  #refused(from: SimProcess, reply: Reply<never>, partition: number): void {
+    from.member.look();
+    reply.refuse(noHome(partition));
+  }
+
   /** One member tells another that a partition is its. */
   handedOver(from: SimProcess, id: string, partition: number, shutFor: number): void {
     const to = this.find(id);
     if (to === undefined || this.cuts.has(`${from.name}>${to.name}`)) return;
     this.#pass(() => to.clock.run(() => to.member.takesOver(partition, shutFor)));
+  }
+
+  /** The same of the steps before that. */
+  tells(from: SimProcess, id: string, tell: (to: SimProcess) => void): void {
+    const to = this.find(id);
+    if (to === undefined || this.cuts.has(`${from.name}>${to.name}`)) return;
+    this.#pass(() => to.clock.run(() => tell(to)));
   }
 
   #pass(task: () => void): void {
@@ -136,7 +152,7 @@ interface Leaving<T> extends Reply<T> {
   leaves(answer: T, home: string): void;
 }
 
-type Forward = (send: (calls: Calls, reply: Reply<never>) => unknown, reply: Reply<never>) => void;
+type Forward = (send: (home: Coordinator, reply: Reply<never>) => unknown, reply: Reply<never>) => void;
 
 function noHome(partition: number): Refusal {
   return { kind: 'no_home', partition, description: 'ask again', retryAfter: 50 };
@@ -178,6 +194,14 @@ export class RemoteHome implements Coordinator {
     return this.#forward((calls, to) => calls.awaitItem(request, to), reply);
   }
 
+  readonly leaders: Leaders = {
+    stand: (request, reply) => this.#forward(({ leaders }, to) => leaders.stand(request, to), reply),
+    report: (request, reply) => this.#forward(({ leaders }, to) => leaders.report(request, to), reply),
+    withdraw: (request, reply) => this.#forward(({ leaders }, to) => leaders.withdraw(request, to), reply),
+    awaitLeader: (request, reply) => this.#forward(({ leaders }, to) => leaders.awaitLeader(request, to), reply),
+    yieldLeader: (group, reply) => this.#forward(({ leaders }, to) => leaders.yieldLeader(group, to), reply),
+  };
+
   undeliverable(): void {}
 
   openSession(): Result<Session> {
@@ -203,8 +227,8 @@ export class RemoteHome implements Coordinator {
   async close(): Promise<void> {}
 
   /** A call that is sent away answers by the reply that it came with. */
-  #forward<T>(send: (calls: Calls, reply: Reply<T>) => unknown, reply: Reply<T>): undefined {
+  #forward<T>(send: (home: Coordinator, reply: Reply<T>) => unknown, reply: Reply<T>): undefined {
     // The type of the answer is that of the method by which it was asked for: nobody in between looks into it.
-    this.forward(send as (calls: Calls, reply: Reply<never>) => unknown, reply as Reply<never>);
+    this.forward(send as (home: Coordinator, reply: Reply<never>) => unknown, reply as Reply<never>);
   }
 }

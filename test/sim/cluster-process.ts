@@ -1,6 +1,10 @@
 /** One sidecar of a simulated cluster: it can be frozen at any await, and killed. */
 import { ClusterMember } from '../../src/cluster/member/member.js';
+import { Rerouting } from '../../src/cluster/member/rerouting.js';
+import { FollowedRoutes } from '../../src/cluster/partitions/followed-routes.js';
+import { policyAt, settingsOf } from '../../src/cluster/partitions/partition-settings.js';
 import type { HomeEntry } from '../../src/cluster/registry/registry.js';
+import type { ClusterRecord } from '../../src/cluster/store/cluster-store.js';
 import type { Coordinator, CoordinatorSettings } from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
 import { HomeCoordinator } from '../../src/local/home.js';
@@ -78,9 +82,12 @@ export interface ProcessWorld {
   readonly store: FakeEngine;
   readonly registry: FakeRegistryEngine;
   readonly settings: CoordinatorSettings;
+  /** As it stands in the store, or was seen by somebody who read it. */
+  readonly record: ClusterRecord;
   readonly partitions: number;
   connect(from: SimProcess, home: HomeEntry): Coordinator;
   handedOver(from: SimProcess, id: string, partition: number, shutFor: number): void;
+  tells(from: SimProcess, id: string, tell: (to: SimProcess) => void): void;
   note(line: string): void;
   broken(what: string): void;
 }
@@ -88,6 +95,9 @@ export interface ProcessWorld {
 export class SimProcess {
   readonly clock: FrozenClock;
   readonly member: ClusterMember;
+  readonly routes: FollowedRoutes;
+  /** Changes routes for a person who asks this one. */
+  readonly rerouting: Rerouting;
   readonly store: FakeStore;
   readonly registry: FakeRegistry;
   isEnding = false;
@@ -104,6 +114,7 @@ export class SimProcess {
     this.store = world.store.open(name, this.clock);
     this.registry = world.registry.open(name, this.clock);
     for (const { wire } of [this.store, this.registry]) wire.deliver = (task) => this.clock.run(task);
+    this.routes = new FollowedRoutes(world.record);
     this.member = new ClusterMember({
       clock: this.clock,
       store: this.store,
@@ -111,15 +122,29 @@ export class SimProcess {
       partitions,
       ttl: TTL,
       incarnation: () => this.#incarnation(),
-      makeHome: (options) => new HomeCoordinator(settings, { ...options, seed: chance.int(0, 1_000_000) }),
+      makeHome: (options) =>
+        new HomeCoordinator(settingsOf(settings, this.routes.now.map, options.partition.number), {
+          ...options,
+          seed: chance.int(0, 1_000_000),
+        }),
+      routes: this.routes,
+      policyAt: (queue, partition) => policyAt(settings, this.routes.now.map, partition, queue),
+      rerouted: () => world.note(`${name} follows routes ${this.routes.version}`),
       connect: (home) => world.connect(this, home),
       handedOver: (partition, to, shutFor) => world.handedOver(this, to.id, partition, shutFor),
+      readsAhead: {
+        tell: (partition, { id }) => world.tells(this, id, ({ member }) => member.readAhead(partition)),
+        done: (partition, { id }) => world.tells(this, id, ({ member }) => member.hasReadAhead(partition)),
+      },
       trouble: (error, partition) => {
         if (error instanceof TypeError) world.broken(`${name}: ${error.stack}`);
         if (error !== undefined) world.note(`${name} partition ${partition}: ${error.message}`);
       },
     });
     this.member.start();
+    const { clock, store, registry } = this;
+    const isEnded = () => this.isEnding;
+    this.rerouting = new Rerouting({ clock, store, registry, settings, record: world.record, isEnded });
   }
 
   get isDead(): boolean {
@@ -161,7 +186,8 @@ export class SimProcess {
       format: 1,
       weight: 1,
       isLeaving: false,
-      routes: 1,
+      routes: this.routes.version,
+      reroutes: true,
     };
   }
 }

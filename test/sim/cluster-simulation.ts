@@ -2,6 +2,7 @@
 import { PartitionMap } from '../../src/cluster/partitions/partition-map.js';
 import { withPin } from '../../src/cluster/partitions/pins.js';
 import { amend } from '../../src/cluster/store/amend.js';
+import type { ClusterRecord } from '../../src/cluster/store/cluster-store.js';
 import type { AwaitAnswer, CoordinatorSettings, Refusal } from '../../src/coordinator.js';
 import { settings } from '../support/builders.js';
 
@@ -10,6 +11,7 @@ import type { Fault } from '../support/cluster/fake-wire.js';
 import { type ClientWorld, ClusterProducer, Consumer, Locker } from './cluster-clients.js';
 import { WatchedEngine } from './cluster-engine.js';
 import { FallBacks } from './cluster-fall-backs.js';
+import { Career, LeaderLedger } from './cluster-leaders.js';
 import { ClusterLedger } from './cluster-ledger.js';
 import { ClusterNetwork } from './cluster-network.js';
 import { SimProcess } from './cluster-process.js';
@@ -19,7 +21,25 @@ import { Chance } from './random.js';
 const PARTITIONS = 4;
 const MEMBERS = ['a', 'b', 'c'] as const;
 const LOCKS = ['locks-0', 'locks-1', 'locks-2'];
+/** In use half of the time: in the other half they can be routed anew. */
+const BURSTS = ['bursts-0', 'bursts-1'];
+/** ms */
+const BURST = 4_000;
+interface Place {
+  readonly group?: string;
+  readonly spread?: number;
+}
+
+/** Of a group of others, and over several parts. */
+const PLACES: readonly Place[] = [
+  { group: 'items-0' },
+  { group: 'locks-1' },
+  { spread: 1 },
+  { spread: 2 },
+  { spread: 4 },
+];
 const ITEMS = ['items-0', 'items-1', 'items-2'];
+const GROUPS = ['group-0', 'group-1', 'group-2'];
 const BUSY_MS = 60_000;
 /** Longer than whatever may still be going on. */
 const QUIET_MS = 60_000;
@@ -34,11 +54,20 @@ export interface ClusterOutcome {
   readonly items: number;
   readonly finished: number;
   readonly excused: number;
+  /** Terms that somebody worked in, those that followed one of another home, and those that were handed over. */
+  readonly terms: number;
+  readonly termsTakenOver: number;
+  readonly termsHandedOver: number;
   readonly calls: number;
   readonly forwarded: number;
+  /** Partitions that were opened with rows that were read ahead. */
+  readonly usedAhead: number;
   readonly deeds: number;
   /** Partitions that people moved. */
   readonly pinned: number;
+  /** Queues that people routed anew, and those that were in use. */
+  readonly rerouted: number;
+  readonly inUse: number;
 }
 
 export class ClusterSimulation {
@@ -48,6 +77,7 @@ export class ClusterSimulation {
   readonly #registry: FakeRegistryEngine;
   readonly #map = new PartitionMap(PARTITIONS, new Map());
   readonly #ledger: ClusterLedger;
+  readonly #leaders: LeaderLedger;
   readonly #network: ClusterNetwork;
   readonly #clients: ClientWorld;
   readonly #settings: CoordinatorSettings;
@@ -59,6 +89,8 @@ export class ClusterSimulation {
   #isHealthy = false;
   #deeds = 0;
   #pinned = 0;
+  #rerouted = 0;
+  #inUse = 0;
   /** Changes that are never lost: a guard that was never there is that of a store that was emptied. */
   #firstClaims = 0;
 
@@ -76,10 +108,15 @@ export class ClusterSimulation {
       partitionOf,
       (what) => this.#broken(what),
     );
+    this.#leaders = new LeaderLedger(
+      () => time.now,
+      (group) => this.#ledger.excusesOf(group),
+      (what) => this.#broken(what),
+    );
     const all = () => [...this.#processes.values()];
     this.#network = new ClusterNetwork(time, this.#chance, (id) => all().find((process) => process.is(id)));
     const queues = Object.fromEntries(
-      [...LOCKS, ...ITEMS].map((name) => [name, { durable: true, lease: 2_000, wait: 1_000, retry: RETRY }]),
+      [...LOCKS, ...BURSTS, ...ITEMS].map((name) => [name, { durable: true, lease: 2_000, wait: 1_000, retry: RETRY }]),
     );
     this.#settings = settings({ queues });
     this.#clients = {
@@ -87,7 +124,7 @@ export class ClusterSimulation {
       chance: this.#chance,
       ledger: this.#ledger,
       network: this.#network,
-      partitionOf,
+      isBusy: () => Math.floor(time.now / BURST) % 2 === 0,
       anybody: () => this.#anybody(),
       isStopping: false,
     };
@@ -104,12 +141,13 @@ export class ClusterSimulation {
   }
 
   async run(): Promise<ClusterOutcome> {
-    this.#store.record({ id: 'simulated', partitions: PARTITIONS, secret: 's', version: 1, routes: {} });
+    this.#store.record(RECORD);
     for (const name of MEMBERS) this.#start(name);
     this.#startClients();
     this.#time.after(5_000, () => {
       this.#firstClaims = this.#store.changes;
       this.#trouble();
+      if (!this.#fallsBack) this.#reroute();
     });
     await this.#pass(BUSY_MS);
     this.#heal();
@@ -117,6 +155,7 @@ export class ClusterSimulation {
     await this.#pass(QUIET_MS);
     if (this.#violations.length === 0) await this.#checkEnd();
     const { grants, takenOver, items, finished, excused } = this.#ledger;
+    const { terms, takenOver: termsTakenOver, handedOver: termsHandedOver } = this.#leaders;
     const { calls, forwarded } = this.#network;
     const outcome = {
       grants,
@@ -124,10 +163,16 @@ export class ClusterSimulation {
       items,
       finished,
       excused,
+      terms,
+      termsTakenOver,
+      termsHandedOver,
       calls,
       forwarded,
+      usedAhead: this.#store.usedAhead,
       deeds: this.#deeds,
       pinned: this.#pinned,
+      rerouted: this.#rerouted,
+      inUse: this.#inUse,
     };
     for (const process of this.#processes.values()) process.crash();
     return { violations: this.#violations, lines: this.#lines, ...outcome };
@@ -149,9 +194,11 @@ export class ClusterSimulation {
       store: this.#store,
       registry: this.#registry,
       settings: this.#settings,
+      record: this.#store.recordNow ?? RECORD,
       partitions: PARTITIONS,
       connect: (from, home) => this.#network.connect(from, home),
       handedOver: (...told) => this.#network.handedOver(...told),
+      tells: (...told) => this.#network.tells(...told),
       note: (line) => this.#note(line),
       broken: (what) => this.#broken(what),
     });
@@ -162,10 +209,14 @@ export class ClusterSimulation {
   #startClients(): void {
     for (const queue of LOCKS)
       for (let i = 0; i < 3; i++) new Locker(this.#clients, `locker${i}`, queue, ['b']).start();
+    for (const queue of BURSTS)
+      for (let i = 0; i < 3; i++) new Locker(this.#clients, `burst${i}`, queue, ['b', 'c'], true).start();
     for (const queue of ITEMS) {
       for (const key of ['x', 'y']) new ClusterProducer(this.#clients, queue, key).start();
       for (let i = 0; i < 2; i++) new Consumer(this.#clients, `consumer${i}`, queue).start();
     }
+    for (const group of GROUPS)
+      for (let i = 0; i < 3; i++) new Career(this.#clients, this.#leaders, `worker${i}`, group).start();
   }
 
   #fault(process: SimProcess, does: string): Fault {
@@ -284,6 +335,31 @@ export class ClusterSimulation {
     });
   }
 
+  /** A person routes a queue anew, or two do at once; and the member by way of which it is asked may die meanwhile. */
+  #reroute(): void {
+    if (this.#isHealthy) return;
+    const chance = this.#chance;
+    for (let people = chance.of(1, 1, 2); people > 0; people--) {
+      const by = this.#anybody();
+      if (by !== undefined)
+        this.#route(by, BURSTS[chance.int(0, BURSTS.length - 1)] ?? '', PLACES[chance.int(0, PLACES.length - 1)] ?? {});
+    }
+    this.#time.after(chance.int(500, 2_500), () => this.#reroute());
+  }
+
+  #route(by: SimProcess, queue: string, place: Place): void {
+    this.#note(`${queue} is to have ${JSON.stringify(place)}, by way of ${by.name}`);
+    const { group, spread } = place;
+    by.rerouting.route({ queue, group, spread, acceptLoss: false }).then(
+      (result) => {
+        if (result.ok && result.value.isChanged) this.#rerouted += 1;
+        if (!result.ok && result.refusal.kind === 'not_possible') this.#inUse += 1;
+        this.#note(`${queue}: ${JSON.stringify(result)}`);
+      },
+      (error: unknown) => this.#note(`${queue} is not routed: ${String(error)}`),
+    );
+  }
+
   #endSessions(process: SimProcess): void {
     this.#note(`sessions end early`);
     process.disturbed();
@@ -311,7 +387,11 @@ export class ClusterSimulation {
       if (homes.length !== 1)
         this.#broken(`partition ${partition} has ${homes.length} homes at the end: ${this.#why(partition)}`);
     }
-    const pins = this.#store.recordNow?.pins ?? {};
+    const record = this.#store.recordNow;
+    if (record?.rerouting !== undefined) this.#broken(`${record.rerouting.queue} is on its way at the end`);
+    for (const { name, routes } of live)
+      if (routes.version !== record?.version) this.#broken(`${name} follows routes ${routes.version} at the end`);
+    const pins = record?.pins ?? {};
     for (const [partition, { name }] of Object.entries(pins)) {
       const home = live.find(({ member }) => member.isHere(Number(partition)));
       if (home?.name !== name) this.#broken(`partition ${partition} is at ${home?.name}, and was moved to ${name}`);
@@ -322,6 +402,7 @@ export class ClusterSimulation {
     );
     if (Math.max(...shares) > Math.max(most, Math.ceil(PARTITIONS / MEMBERS.length)))
       this.#broken(`partitions are shared out as ${shares}`);
+    for (const group of GROUPS) if (!this.#leaders.wasLed(group, QUIET_MS / 2)) this.#broken(`nobody leads ${group}`);
     for (const name of this.#ledger.left) {
       const state = await this.#stateOf(name);
       if (state !== 'done') this.#broken(`${name} was accepted, and is ${state}`);
@@ -367,5 +448,7 @@ export class ClusterSimulation {
     this.#violations.push(what);
   }
 }
+
+const RECORD: ClusterRecord = { id: 'simulated', partitions: PARTITIONS, secret: 's', version: 1, routes: {} };
 
 const RETRY = { initial: 10, max: 100, factor: 2, maxAttempts: 1_000_000, jitter: 'none' } as const;

@@ -22,7 +22,7 @@ async function simulate(seed: number): Promise<ClusterOutcome> {
 }
 
 describe('a cluster whose members die, whose store falls back and whose network lies', () => {
-  it('S233, S330: loses nothing that was answered, has no two holders, keeps order, and comes to rest', async () => {
+  it('S233, S330, S379, S384: loses nothing that was answered, has no two holders and no two leaders, keeps order, and comes to rest', async () => {
     const outcomes: ClusterOutcome[] = [];
     for (const seed of SEEDS) outcomes.push(await simulate(seed));
     const sum = (of: (one: ClusterOutcome) => number) => outcomes.reduce((all, one) => all + of(one), 0);
@@ -30,11 +30,18 @@ describe('a cluster whose members die, whose store falls back and whose network 
     console.log(
       `${length} worlds, ${sum((one) => one.deeds)} deeds, ${sum((one) => one.calls)} calls, ${sum((one) => one.forwarded)} ` +
         `forwarded, ${sum((one) => one.grants)} grants, ${sum((one) => one.takenOver)} after another home, ` +
-        `${sum((one) => one.pinned)} moved by people, ${sum((one) => one.items)} items, ${sum((one) => one.finished)} finished, ${sum((one) => one.excused)} excused`,
+        `${sum((one) => one.pinned)} moved by people, ${sum((one) => one.rerouted)} routed anew, ${sum((one) => one.inUse)} in use, ${sum((one) => one.usedAhead)} read ahead, ${sum((one) => one.items)} items, ${sum((one) => one.finished)} finished, ${sum((one) => one.excused)} excused, ` +
+        `${sum((one) => one.terms)} terms, ${sum((one) => one.termsTakenOver)} after another home, ${sum((one) => one.termsHandedOver)} handed over`,
     );
     // A world in which nothing happens would find nothing.
     assert.ok(sum((one) => one.takenOver) > length, 'homes change');
     assert.ok(sum((one) => one.pinned) > length, 'people move partitions');
+    assert.ok(sum((one) => one.usedAhead) > length, 'partitions are opened with rows that were read ahead');
+    assert.ok(sum((one) => one.rerouted) > length, 'people route queues anew');
+    assert.ok(sum((one) => one.inUse) > length, 'people try it while they are in use');
+    assert.ok(sum((one) => one.terms) > 20 * length, 'leaders come and go');
+    assert.ok(sum((one) => one.termsTakenOver) > length, 'their homes change, too');
+    assert.ok(sum((one) => one.termsHandedOver) > 5 * length, 'leaders hand over');
     assert.ok(sum((one) => one.finished) > 100 * length, 'items are finished');
     assert.ok(sum((one) => one.excused) < 4 * length, 'what is lost with its home is rare');
   });

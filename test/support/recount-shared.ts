@@ -5,6 +5,7 @@ import type { Core, SharedUse } from '../../src/core/core.js';
 /** @param cores all that have joined; between two steps */
 export function recountShared(shared: SharedUse, cores: readonly { readonly core: Core }[]): void {
   const sum = { payloadBytes: 0, roomBytes: 0, busyLanes: 0, queues: 0, dependencies: 0, resultBytes: 0, idleLanes: 0 };
+  const leaders = { groups: 0, candidates: 0, watchers: 0 };
   const waiting = { caller: 0, acquire: 0, room: 0, await_item: 0 };
   for (const { core } of cores) {
     const { inside } = core;
@@ -15,8 +16,13 @@ export function recountShared(shared: SharedUse, cores: readonly { readonly core
     sum.dependencies += inside.dependencies.size;
     sum.resultBytes += inside.results.bytes;
     sum.idleLanes += inside.idle.size;
+    leaders.groups += inside.leaders.groups.size;
+    leaders.candidates += inside.leaders.candidates;
+    leaders.watchers += inside.leaders.watchers;
     for (const kind of ['caller', 'acquire', 'room', 'await_item'] as const) waiting[kind] += inside.waiting[kind];
   }
   assert.equal(shared.cores, cores.length);
-  assert.deepEqual({ ...shared.use, waiting: { ...shared.use.waiting } }, { ...sum, waiting });
+  const { use } = shared;
+  const seen = { ...use, waiting: { ...use.waiting }, leaders: { ...use.leaders } };
+  assert.deepEqual(seen, { ...sum, waiting, leaders });
 }

@@ -11,6 +11,7 @@ function overTheWire(beneath: Coordinator, limits: Limits): Coordinator {
     ...unaryCalls(beneath, limits),
     openSession: (listener) => openWireSession(beneath, limits, listener),
     undeliverable: (turns) => beneath.undeliverable(turns),
+    leaders: beneath.leaders,
     admin: beneath.admin,
     stats: () => beneath.stats(),
     statsInSlices: (take) => beneath.statsInSlices(take),

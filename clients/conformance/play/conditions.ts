@@ -9,6 +9,7 @@ import type { Step } from '../scenario/model.js';
 import { TooLate, within } from './bounds.js';
 import { bindAll, checkAnswer } from './expectations.js';
 import { proxyOf } from './faults.js';
+import { livesIn } from './lives.js';
 import { ask } from './questions.js';
 import type { Stage } from './stage.js';
 
@@ -23,6 +24,7 @@ async function told(stage: Stage, question: string, args: Fields): Promise<unkno
     return { accepted, open, to_sidecar: toSidecar };
   }
   const { queues } = stage;
+  if (question === 'lives') return livesIn(fieldsOf(queues.out(args)));
   const answer = queues.in(await ask(stage.sidecar.client, question, fieldsOf(queues.out(args))));
   return question === 'list_queues' ? { queues: queues.own(fieldsOf(answer)['queues']) } : answer;
 }

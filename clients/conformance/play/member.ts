@@ -2,6 +2,7 @@
 import { type Fields, fieldsOf } from '../fields.js';
 import type { Answer, Asked, PlayerProcess } from '../process/player-process.js';
 import { EventList } from './event-list.js';
+import type { PlayerPool } from './player-pool.js';
 import type { QueueNames } from './queue-names.js';
 
 export class Member {
@@ -15,6 +16,8 @@ export class Member {
     readonly process: PlayerProcess,
     scenario: number,
     private readonly names: QueueNames,
+    /** Where its process comes from. */
+    readonly pool: PlayerPool,
   ) {
     this.#suffix = `#${scenario}`;
     this.#unlisten = process.listen((event, at) => this.#take(event, at));

@@ -27,6 +27,8 @@ const QUESTIONS: Readonly<Record<string, Ask>> = {
   set_limits: ({ admin }, args) => admin.setLimits(text(args, 'queue'), limits(args)),
   list_dead_letters: ({ admin }, args) =>
     admin.listDeadLetters({ queue: text(args, 'queue'), key: optional(args, 'key') }),
+  get_leader: async ({ admin }, args) => (await admin.getLeader(text(args, 'group'))) ?? {},
+  yield_leader: async ({ admin }, args) => (await admin.yieldLeader(text(args, 'group'))) ?? {},
   redrive: async ({ admin }, args) => ({ redriven: await admin.redrive(choice(args)) }),
   discard: async ({ admin }, args) => ({ discarded: await admin.discard(choice(args), args['waiting'] === true) }),
 };

@@ -8,7 +8,7 @@ export class QueueNames {
   /** @param prefix empty: names stay as they are */
   constructor(private readonly prefix: string) {}
 
-  /** What is sent: wherever a queue is named, at any depth. A name that is empty or wrong stays so. */
+  /** What is sent: wherever a queue or a group is named, at any depth. A name that is empty or wrong stays so. */
   out(value: unknown): unknown {
     return this.prefix === '' ? value : renamed(value, (name) => (name === '' ? name : `${this.prefix}${name}`));
   }
@@ -45,7 +45,7 @@ function renamed(value: unknown, rename: (name: string) => string): unknown {
 }
 
 function renamedField(field: string, value: unknown, rename: (name: string) => string): unknown {
-  if (field === 'queue' && typeof value === 'string') return rename(value);
+  if ((field === 'queue' || field === 'group') && typeof value === 'string') return rename(value);
   if (field === 'queues' && Array.isArray(value)) {
     return value.map((one) => (typeof one === 'string' ? rename(one) : renamed(one, rename)));
   }

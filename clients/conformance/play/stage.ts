@@ -31,6 +31,8 @@ const LAST_TIMEOUT_MS = 100;
 export interface Around {
   /** For those that need no sidecar of their own. */
   readonly shared?: SharedSidecar | undefined;
+  /** Players of other languages, for those that mix them. */
+  readonly others?: readonly PlayerPool[] | undefined;
   /** Behind their own, too. */
   readonly behind?: Behind | undefined;
 }
@@ -47,6 +49,8 @@ export class Stage {
 
   private constructor(
     private readonly pool: PlayerPool,
+    /** Of all languages that take part, that of the scenario first. */
+    private readonly pools: readonly PlayerPool[],
     private readonly folder: string,
     private readonly scenario: Scenario,
     readonly sidecar: Sidecar,
@@ -65,7 +69,7 @@ export class Stage {
   }
 
   /** Starts everything. What cannot be started leaves nothing behind. */
-  static async set(scenario: Scenario, pool: PlayerPool, { shared, behind }: Around): Promise<Stage> {
+  static async set(scenario: Scenario, pool: PlayerPool, { shared, behind, others = [] }: Around): Promise<Stage> {
     const folder = await mkdtemp(join(tmpdir(), 'keyturn-conformance-'));
     const sharing = shared?.namesOf(scenario);
     let own: Sidecar | undefined;
@@ -77,7 +81,8 @@ export class Stage {
       if (sidecar === undefined) throw new Error('there is no sidecar');
       const proxy = scenario.proxy ? await FaultProxy.start(sidecar.address) : undefined;
       const queues = sharing ?? behind?.namesOf(scenario, pool.language) ?? OWN_NAMES;
-      return new Stage(pool, folder, scenario, sidecar, queues, own !== undefined, proxy, bound);
+      const pools = [pool, ...(scenario.mixed ? others : [])];
+      return new Stage(pool, pools, folder, scenario, sidecar, queues, own !== undefined, proxy, bound);
     } catch (error) {
       await own?.close();
       await rm(folder, { recursive: true, force: true });
@@ -98,7 +103,8 @@ export class Stage {
   }
 
   async enter(name: string): Promise<Member> {
-    const member = new Member(await this.pool.borrow(), this.#number, this.queues);
+    const pool = this.pools[this.members.size % this.pools.length] ?? this.pool;
+    const member = new Member(await pool.borrow(), this.#number, this.queues, pool);
     this.members.set(name, member);
     return member;
   }
@@ -149,7 +155,7 @@ export class Stage {
     let wrong: string | undefined;
     for (const member of this.members.values()) {
       const closed = isWell && wrong === undefined ? await closeClients(member) : 'the scenario failed';
-      if (closed === undefined) this.pool.giveBack(member.process);
+      if (closed === undefined) member.pool.giveBack(member.process);
       else member.process.kill();
       if (isWell) wrong ??= closed;
       member.leave();

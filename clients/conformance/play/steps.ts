@@ -50,6 +50,8 @@ const ACTS: Readonly<Record<string, Perform>> = {
     member.process.kill();
     await within(bound, 'the player is gone', member.process.exited);
   },
+  pause: (stage, { body }) => stage.member(String(body)).process.signal('SIGSTOP'),
+  go_on: (stage, { body }) => stage.member(String(body)).process.signal('SIGCONT'),
   start: async (stage, { body }) => void (await stage.enter(String(body))),
   end: async (stage, { body }, bound) => {
     const { process } = stage.member(String(body));

@@ -16,6 +16,8 @@ export interface Language {
 export interface SuiteOptions {
   readonly atOnce: number;
   readonly onVerdict: (verdict: Verdict) => void;
+  /** All that are played in this run: scenarios that mix languages take others from these. Unset: there are no others. */
+  readonly all?: readonly Language[];
   /** Unset: sidecars stand alone. */
   readonly behind?: Behind;
 }
@@ -37,10 +39,11 @@ export async function playAll(
 async function playLanguage(
   scenarios: readonly Scenario[],
   { name, player, args = [] }: Language,
-  { atOnce, onVerdict, behind }: SuiteOptions,
+  { atOnce, onVerdict, behind, all = [] }: SuiteOptions,
 ): Promise<readonly Verdict[]> {
   const pool = new PlayerPool(name, player, args);
   const missing = await whyNot(pool);
+  const others = othersThan(name, all);
   const shared = missing === undefined ? await SharedSidecar.start(scenarios, name, behind) : undefined;
   const verdicts = new Map<Scenario, Verdict>();
   const left = [...scenarios];
@@ -52,16 +55,23 @@ async function playLanguage(
     for (let scenario = left.shift(); scenario !== undefined; scenario = left.shift()) {
       told(
         missing === undefined
-          ? await play(scenario, pool, { shared, behind })
+          ? await play(scenario, pool, { shared, behind, others })
           : { scenario, language: name, ms: 0, failure: missing },
       );
     }
   };
   await Promise.all(Array.from({ length: atOnce }, run));
-  const wrong = await pool.end();
+  const wrong = (await Promise.all([pool, ...others].map((one) => one.end()))).flat();
   await shared?.close();
   const inOrder = scenarios.flatMap((scenario) => verdicts.get(scenario) ?? []);
   return wrong.length === 0 ? inOrder : blamed(inOrder, wrong);
+}
+
+/** Those after it, then those before, so that each meets each. */
+function othersThan(name: string, all: readonly Language[]): readonly PlayerPool[] {
+  const at = all.findIndex((language) => language.name === name);
+  const others = [...all.slice(at + 1), ...all.slice(0, Math.max(at, 0))];
+  return others.map(({ name, player, args = [] }) => new PlayerPool(name, player, args));
 }
 
 /** A player that does not start fails every scenario, in the same words; it is not started for each of them. */

@@ -94,6 +94,11 @@ export class PlayerProcess {
     return () => void this.#listeners.delete(listener);
   }
 
+  /** It stands still, and goes on: a machine that is suspended, a very long pause of its memory. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child.kill(signal);
+  }
+
   kill(): void {
     this.#child.kill('SIGKILL');
   }

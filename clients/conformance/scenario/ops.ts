@@ -52,6 +52,7 @@ const OUTCOME: Shapes = {
   done: n,
   throw: t,
   value: t,
+  state: t,
 };
 const outcome = value(fields(OUTCOME));
 
@@ -65,6 +66,9 @@ const work = value(
     ignores_loss: b,
   }),
 );
+
+/** What a leader does in one phase. */
+const PHASE = value(fields({ held: b, does: outcome, blocks_ms: n, ignores_loss: b }));
 
 const KEYED: Shapes = { queue: t, key: t };
 const CLIENT: Shapes = { client: text };
@@ -192,6 +196,26 @@ export const OPS: Readonly<Record<string, Op>> = {
     NOTHING,
   ),
   stop: op({ handle: text, timeout_ms: n }, ['handle'], pattern({ cut_off: pattern() })),
+  lead: op(
+    {
+      ...CLIENT,
+      handle: text,
+      group: t,
+      candidate_id: t,
+      ttl_ms: n,
+      margin_ms: n,
+      inaugurate_timeout_ms: n,
+      hand_over_timeout_ms: n,
+      metadata: value(mapOf(t)),
+      progress: t,
+      once: b,
+      career: value(fields({ inaugurate: PHASE, execute: PHASE, hand_over: PHASE, ledger: t })),
+    },
+    ['handle', 'group'],
+    NOTHING,
+  ),
+  yield: op({ handle: text }, ['handle'], NOTHING),
+  withdraw: op({ handle: text, timeout_ms: n }, ['handle'], NOTHING),
   finish: op({ handle: text, token: n, with: outcome }, ['handle', 'with'], NOTHING),
   producer: op(
     {
@@ -220,13 +244,20 @@ export const OPS: Readonly<Record<string, Op>> = {
   ),
 };
 
+export const OF_A_HANDLE: ReadonlySet<string> = new Set([
+  'stop',
+  'finish',
+  'yield',
+  'withdraw',
+  'add',
+  'flush',
+  'close_producer',
+]);
+
 /** Ops that go to a client; the others go to a handle, or to the player itself. */
 export const OF_A_CLIENT: ReadonlySet<string> = new Set(
-  Object.keys(OPS).filter(
-    (name) => !['hello', 'leftovers', 'stop', 'finish', 'add', 'flush', 'close_producer'].includes(name),
-  ),
+  Object.keys(OPS).filter((name) => !['hello', 'leftovers'].includes(name) && !OF_A_HANDLE.has(name)),
 );
-export const OF_A_HANDLE: ReadonlySet<string> = new Set(['stop', 'finish', 'add', 'flush', 'close_producer']);
 
 export const ERROR = pattern({
   kind: pattern(),
@@ -252,11 +283,18 @@ const EVENT_FIELDS: Shapes = {
   cause: pattern(),
   stage: STAGE,
   error: ERROR,
+  term: pattern(),
+  phase: value(word('inaugurate', 'execute', 'hand_over')),
+  reason: pattern(),
+  predecessor: pattern({ candidate_id: pattern(), term: pattern(), how: pattern(), state: pattern() }),
 };
 
 /** `event: started` with the fields that are expected. */
 export const EVENT: Shape = fields(
-  { event: word('started', 'lost', 'told_to_stop', 'ended', 'trouble', 'failed'), ...EVENT_FIELDS },
+  {
+    event: word('started', 'lost', 'told_to_stop', 'ended', 'trouble', 'failed', 'phase', 'phase_ended', 'withdrawn'),
+    ...EVENT_FIELDS,
+  },
   ['event'],
 );
 

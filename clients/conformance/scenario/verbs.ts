@@ -27,7 +27,7 @@ const ANSWERED = { error: ERROR, took: pattern(), since: text };
 const t = value(text);
 
 /** What the driver asks of the sidecar itself, by its own client; `proxy` tells how many connections there were and are,
- * and how many bytes clients have sent. */
+ * and how many bytes clients have sent; `lives` what players have noted of the terms of a group. */
 export const ASKED: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
   explain_key: { queue: t, key: t },
   list_queues: {},
@@ -41,6 +41,9 @@ export const ASKED: Readonly<Record<string, Readonly<Record<string, Shape>>>> = 
   redrive: { queue: t, key: t, item_ids: value(listOf(t)) },
   discard: { queue: t, key: t, item_ids: value(listOf(t)), waiting: flag },
   proxy: {},
+  get_leader: { group: t },
+  yield_leader: { group: t },
+  lives: { group: t, ledger: t, deaf: value(listOf(t)) },
 };
 
 const QUESTION: Shape = (given, path, tell) => {
@@ -70,6 +73,8 @@ const OF_THE_STAGE: Readonly<Record<string, Verb>> = {
   },
   sidecar_exits: { body: count, words: {} },
   kill: { body: text, words: {} },
+  pause: { body: text, words: {} },
+  go_on: { body: text, words: {} },
   start: { body: text, words: {} },
   end: { body: text, words: {} },
   ask: { body: QUESTION, words: { expect: pattern(), error: ERROR } },

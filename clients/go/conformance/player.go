@@ -27,12 +27,13 @@ type player struct {
 	performers map[string]*performer
 	consumers  map[string]*keyturn.Consumer
 	producers  map[string]*producer
+	leading    map[string]*leading
 }
 
 func newPlayer(write func(any)) *player {
 	return &player{
 		write: write, clients: map[string]*keyturn.Client{}, asked: map[int]context.CancelCauseFunc{},
-		performers: map[string]*performer{}, consumers: map[string]*keyturn.Consumer{}, producers: map[string]*producer{},
+		performers: map[string]*performer{}, consumers: map[string]*keyturn.Consumer{}, producers: map[string]*producer{}, leading: map[string]*leading{},
 	}
 }
 
@@ -55,7 +56,7 @@ func (p *player) take(line []byte) {
 		p.answer(r.ID, ok, err)
 	}
 	switch r.Op {
-	case "hello", "open", "cancel", "finish", "consume", "producer":
+	case "hello", "open", "cancel", "finish", "consume", "producer", "lead", "yield":
 		done(p.atOnce(&r))
 	case "add", "flush", "close_producer":
 		if err := p.ask(ctx, &r, done); err != nil {
@@ -102,7 +103,18 @@ func (p *player) atOnce(r *request) (fields, error) {
 			cancel(nil)
 		}
 		return nil, nil
+	case "lead":
+		return nil, p.lead(r)
+	case "yield":
+		leading, err := found(p, p.leading, r.Handle)
+		if err == nil {
+			leading.leadership.Yield()
+		}
+		return nil, err
 	case "finish":
+		if leading, err := found(p, p.leading, r.Handle); err == nil {
+			return nil, leading.finish(r.With)
+		}
 		performer, err := found(p, p.performers, r.Handle)
 		if err != nil {
 			return nil, err
@@ -137,6 +149,19 @@ func (p *player) perform(ctx context.Context, r *request) (fields, error) {
 			return nil, err
 		}
 		return fields{"cut_off": stop(ctx, consumer, r)}, nil
+	case "withdraw":
+		leading, err := found(p, p.leading, r.Handle)
+		if err != nil {
+			return nil, err
+		}
+		if r.Timeout != nil {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, r.Timeout.or0())
+			defer cancel()
+		}
+		// Why it was refused is told by an event.
+		_ = leading.leadership.Stop(ctx)
+		return nil, nil
 	case "redis_pairs":
 		return redisPairs(r)
 	}

@@ -34,6 +34,7 @@ type request struct {
 	} `json:"tls"`
 
 	acquireFields
+	leadFields
 	Queue          string  `json:"queue"`
 	IdempotencyKey string  `json:"idempotency_key"`
 	Timeout        *millis `json:"timeout_ms"`
@@ -133,6 +134,7 @@ type outcome struct {
 	Done       int        `json:"done"`
 	Throw      *string    `json:"throw"`
 	Value      *string    `json:"value"`
+	State      octets     `json:"state"`
 }
 
 // millis is a duration in JSON.

@@ -3216,7 +3216,11 @@ type GetClusterResponse struct {
 	// Why partitions are not open, where they are not.
 	Unavailable []*Unavailable `protobuf:"bytes,7,rep,name=unavailable,proto3" json:"unavailable,omitempty"`
 	// The format of rows that is fixed: sidecars that cannot read it do not join.
-	Format        uint32 `protobuf:"varint,8,opt,name=format,proto3" json:"format,omitempty"`
+	Format uint32 `protobuf:"varint,8,opt,name=format,proto3" json:"format,omitempty"`
+	// Of queues that have a group of others, or are spread, by name. A queue that is not among them is a group of its own.
+	Routes []*QueueRoute `protobuf:"bytes,9,rep,name=routes,proto3" json:"routes,omitempty"`
+	// Grows with every change of them.
+	RoutesVersion uint64 `protobuf:"varint,10,opt,name=routes_version,json=routesVersion,proto3" json:"routes_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3307,6 +3311,102 @@ func (x *GetClusterResponse) GetFormat() uint32 {
 	return 0
 }
 
+func (x *GetClusterResponse) GetRoutes() []*QueueRoute {
+	if x != nil {
+		return x.Routes
+	}
+	return nil
+}
+
+func (x *GetClusterResponse) GetRoutesVersion() uint64 {
+	if x != nil {
+		return x.RoutesVersion
+	}
+	return 0
+}
+
+// QueueRoute tells in which partitions a queue lives.
+type QueueRoute struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The queue.
+	Queue string `protobuf:"bytes,1,opt,name=queue,proto3" json:"queue,omitempty"`
+	// Queues of one group live in one partition.
+	Group string `protobuf:"bytes,2,opt,name=group,proto3" json:"group,omitempty"`
+	// Over so many parts it is spread by key. 1: it is not.
+	Spread uint32 `protobuf:"varint,3,opt,name=spread,proto3" json:"spread,omitempty"`
+	// The partitions in which its keys are, in their order.
+	Partitions []uint32 `protobuf:"varint,4,rep,packed,name=partitions,proto3" json:"partitions,omitempty"`
+	// It is being changed now: calls about the queue wait.
+	Changing      bool `protobuf:"varint,5,opt,name=changing,proto3" json:"changing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueueRoute) Reset() {
+	*x = QueueRoute{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueueRoute) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueueRoute) ProtoMessage() {}
+
+func (x *QueueRoute) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueueRoute.ProtoReflect.Descriptor instead.
+func (*QueueRoute) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *QueueRoute) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *QueueRoute) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *QueueRoute) GetSpread() uint32 {
+	if x != nil {
+		return x.Spread
+	}
+	return 0
+}
+
+func (x *QueueRoute) GetPartitions() []uint32 {
+	if x != nil {
+		return x.Partitions
+	}
+	return nil
+}
+
+func (x *QueueRoute) GetChanging() bool {
+	if x != nil {
+		return x.Changing
+	}
+	return false
+}
+
 // MovePartitionRequest names a partition and its next home.
 type MovePartitionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3322,7 +3422,7 @@ type MovePartitionRequest struct {
 
 func (x *MovePartitionRequest) Reset() {
 	*x = MovePartitionRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3334,7 +3434,7 @@ func (x *MovePartitionRequest) String() string {
 func (*MovePartitionRequest) ProtoMessage() {}
 
 func (x *MovePartitionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3347,7 +3447,7 @@ func (x *MovePartitionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovePartitionRequest.ProtoReflect.Descriptor instead.
 func (*MovePartitionRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *MovePartitionRequest) GetPartition() uint32 {
@@ -3393,7 +3493,7 @@ type MovePartitionResponse struct {
 
 func (x *MovePartitionResponse) Reset() {
 	*x = MovePartitionResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3405,7 +3505,7 @@ func (x *MovePartitionResponse) String() string {
 func (*MovePartitionResponse) ProtoMessage() {}
 
 func (x *MovePartitionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3418,7 +3518,7 @@ func (x *MovePartitionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovePartitionResponse.ProtoReflect.Descriptor instead.
 func (*MovePartitionResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *MovePartitionResponse) GetState() string {
@@ -3476,7 +3576,7 @@ type RestorePartitionsRequest struct {
 
 func (x *RestorePartitionsRequest) Reset() {
 	*x = RestorePartitionsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3488,7 +3588,7 @@ func (x *RestorePartitionsRequest) String() string {
 func (*RestorePartitionsRequest) ProtoMessage() {}
 
 func (x *RestorePartitionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3501,7 +3601,7 @@ func (x *RestorePartitionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestorePartitionsRequest.ProtoReflect.Descriptor instead.
 func (*RestorePartitionsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *RestorePartitionsRequest) GetPartitions() []uint32 {
@@ -3536,7 +3636,7 @@ type RestoredPartition struct {
 
 func (x *RestoredPartition) Reset() {
 	*x = RestoredPartition{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3548,7 +3648,7 @@ func (x *RestoredPartition) String() string {
 func (*RestoredPartition) ProtoMessage() {}
 
 func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3561,7 +3661,7 @@ func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoredPartition.ProtoReflect.Descriptor instead.
 func (*RestoredPartition) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *RestoredPartition) GetPartition() uint32 {
@@ -3605,7 +3705,7 @@ type RestorePartitionsResponse struct {
 
 func (x *RestorePartitionsResponse) Reset() {
 	*x = RestorePartitionsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3617,7 +3717,7 @@ func (x *RestorePartitionsResponse) String() string {
 func (*RestorePartitionsResponse) ProtoMessage() {}
 
 func (x *RestorePartitionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3630,7 +3730,7 @@ func (x *RestorePartitionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestorePartitionsResponse.ProtoReflect.Descriptor instead.
 func (*RestorePartitionsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RestorePartitionsResponse) GetRecordWritten() bool {
@@ -3656,7 +3756,7 @@ type FinalizeClusterRequest struct {
 
 func (x *FinalizeClusterRequest) Reset() {
 	*x = FinalizeClusterRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3668,7 +3768,7 @@ func (x *FinalizeClusterRequest) String() string {
 func (*FinalizeClusterRequest) ProtoMessage() {}
 
 func (x *FinalizeClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3681,7 +3781,7 @@ func (x *FinalizeClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinalizeClusterRequest.ProtoReflect.Descriptor instead.
 func (*FinalizeClusterRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{47}
 }
 
 // FinalizeClusterResponse tells which format is fixed.
@@ -3697,7 +3797,7 @@ type FinalizeClusterResponse struct {
 
 func (x *FinalizeClusterResponse) Reset() {
 	*x = FinalizeClusterResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3709,7 +3809,7 @@ func (x *FinalizeClusterResponse) String() string {
 func (*FinalizeClusterResponse) ProtoMessage() {}
 
 func (x *FinalizeClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3722,7 +3822,7 @@ func (x *FinalizeClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinalizeClusterResponse.ProtoReflect.Descriptor instead.
 func (*FinalizeClusterResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *FinalizeClusterResponse) GetFormat() uint32 {
@@ -3733,6 +3833,134 @@ func (x *FinalizeClusterResponse) GetFormat() uint32 {
 }
 
 func (x *FinalizeClusterResponse) GetChanged() bool {
+	if x != nil {
+		return x.Changed
+	}
+	return false
+}
+
+// RouteQueueRequest names a queue, and where it is to live. Neither `group` nor `spread`: it only asks.
+type RouteQueueRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The queue.
+	Queue string `protobuf:"bytes,1,opt,name=queue,proto3" json:"queue,omitempty"`
+	// With the queues of this group. Its own name: with none.
+	Group *string `protobuf:"bytes,2,opt,name=group,proto3,oneof" json:"group,omitempty"`
+	// Over so many parts by key, 1 to 64. Not together with `group`.
+	Spread *uint32 `protobuf:"varint,3,opt,name=spread,proto3,oneof" json:"spread,omitempty"`
+	// What is only remembered of the queue is forgotten: results, idempotency keys that are done, that it is paused, limits that were set.
+	AcceptLoss    bool `protobuf:"varint,4,opt,name=accept_loss,json=acceptLoss,proto3" json:"accept_loss,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RouteQueueRequest) Reset() {
+	*x = RouteQueueRequest{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RouteQueueRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RouteQueueRequest) ProtoMessage() {}
+
+func (x *RouteQueueRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RouteQueueRequest.ProtoReflect.Descriptor instead.
+func (*RouteQueueRequest) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *RouteQueueRequest) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *RouteQueueRequest) GetGroup() string {
+	if x != nil && x.Group != nil {
+		return *x.Group
+	}
+	return ""
+}
+
+func (x *RouteQueueRequest) GetSpread() uint32 {
+	if x != nil && x.Spread != nil {
+		return *x.Spread
+	}
+	return 0
+}
+
+func (x *RouteQueueRequest) GetAcceptLoss() bool {
+	if x != nil {
+		return x.AcceptLoss
+	}
+	return false
+}
+
+// RouteQueueResponse tells where the queue lives.
+type RouteQueueResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it lives now.
+	Route *QueueRoute `protobuf:"bytes,1,opt,name=route,proto3" json:"route,omitempty"`
+	// It was another one before.
+	Changed       bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RouteQueueResponse) Reset() {
+	*x = RouteQueueResponse{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RouteQueueResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RouteQueueResponse) ProtoMessage() {}
+
+func (x *RouteQueueResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RouteQueueResponse.ProtoReflect.Descriptor instead.
+func (*RouteQueueResponse) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *RouteQueueResponse) GetRoute() *QueueRoute {
+	if x != nil {
+		return x.Route
+	}
+	return nil
+}
+
+func (x *RouteQueueResponse) GetChanged() bool {
 	if x != nil {
 		return x.Changed
 	}
@@ -3986,7 +4214,7 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x05epoch\x18\x03 \x01(\x04R\x05epoch\x12\x14\n" +
 	"\x05state\x18\x04 \x01(\tR\x05state\x12\x16\n" +
 	"\x06queues\x18\x05 \x01(\rR\x06queues\x12\x16\n" +
-	"\x06pinned\x18\x06 \x01(\tR\x06pinned\"\xb3\x02\n" +
+	"\x06pinned\x18\x06 \x01(\tR\x06pinned\"\x8a\x03\n" +
 	"\x12GetClusterResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
 	"\n" +
@@ -3997,7 +4225,19 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\amembers\x18\x05 \x03(\v2\x19.keyturn.v1.ClusterMemberR\amembers\x12/\n" +
 	"\x05homes\x18\x06 \x03(\v2\x19.keyturn.v1.PartitionHomeR\x05homes\x129\n" +
 	"\vunavailable\x18\a \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\x12\x16\n" +
-	"\x06format\x18\b \x01(\rR\x06format\"h\n" +
+	"\x06format\x18\b \x01(\rR\x06format\x12.\n" +
+	"\x06routes\x18\t \x03(\v2\x16.keyturn.v1.QueueRouteR\x06routes\x12%\n" +
+	"\x0eroutes_version\x18\n" +
+	" \x01(\x04R\rroutesVersion\"\x8c\x01\n" +
+	"\n" +
+	"QueueRoute\x12\x14\n" +
+	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x14\n" +
+	"\x05group\x18\x02 \x01(\tR\x05group\x12\x16\n" +
+	"\x06spread\x18\x03 \x01(\rR\x06spread\x12\x1e\n" +
+	"\n" +
+	"partitions\x18\x04 \x03(\rR\n" +
+	"partitions\x12\x1a\n" +
+	"\bchanging\x18\x05 \x01(\bR\bchanging\"h\n" +
 	"\x14MovePartitionRequest\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x16\n" +
 	"\x06member\x18\x02 \x01(\tR\x06member\x12\x1a\n" +
@@ -4028,6 +4268,17 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x16FinalizeClusterRequest\"K\n" +
 	"\x17FinalizeClusterResponse\x12\x16\n" +
 	"\x06format\x18\x01 \x01(\rR\x06format\x12\x18\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged\"\x97\x01\n" +
+	"\x11RouteQueueRequest\x12\x14\n" +
+	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x19\n" +
+	"\x05group\x18\x02 \x01(\tH\x00R\x05group\x88\x01\x01\x12\x1b\n" +
+	"\x06spread\x18\x03 \x01(\rH\x01R\x06spread\x88\x01\x01\x12\x1f\n" +
+	"\vaccept_loss\x18\x04 \x01(\bR\n" +
+	"acceptLossB\b\n" +
+	"\x06_groupB\t\n" +
+	"\a_spread\"\\\n" +
+	"\x12RouteQueueResponse\x12,\n" +
+	"\x05route\x18\x01 \x01(\v2\x16.keyturn.v1.QueueRouteR\x05route\x12\x18\n" +
 	"\achanged\x18\x02 \x01(\bR\achanged*\xab\x01\n" +
 	"\tLaneState\x12\x1a\n" +
 	"\x16LANE_STATE_UNSPECIFIED\x10\x00\x12\x13\n" +
@@ -4051,8 +4302,7 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x12EVENT_KIND_REDRIVE\x10\n" +
 	"\x12\x16\n" +
 	"\x12EVENT_KIND_DISCARD\x10\v\x12\x18\n" +
-	"\x14EVENT_KIND_RETRY_NOW\x10\f2\xce\n" +
-	"\n" +
+	"\x14EVENT_KIND_RETRY_NOW\x10\f2\x9b\v\n" +
 	"\fAdminService\x12K\n" +
 	"\n" +
 	"ListQueues\x12\x1d.keyturn.v1.ListQueuesRequest\x1a\x1e.keyturn.v1.ListQueuesResponse\x12E\n" +
@@ -4073,7 +4323,9 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"GetCluster\x12\x1d.keyturn.v1.GetClusterRequest\x1a\x1e.keyturn.v1.GetClusterResponse\x12T\n" +
 	"\rMovePartition\x12 .keyturn.v1.MovePartitionRequest\x1a!.keyturn.v1.MovePartitionResponse\x12`\n" +
 	"\x11RestorePartitions\x12$.keyturn.v1.RestorePartitionsRequest\x1a%.keyturn.v1.RestorePartitionsResponse\x12Z\n" +
-	"\x0fFinalizeCluster\x12\".keyturn.v1.FinalizeClusterRequest\x1a#.keyturn.v1.FinalizeClusterResponse\x12P\n" +
+	"\x0fFinalizeCluster\x12\".keyturn.v1.FinalizeClusterRequest\x1a#.keyturn.v1.FinalizeClusterResponse\x12K\n" +
+	"\n" +
+	"RouteQueue\x12\x1d.keyturn.v1.RouteQueueRequest\x1a\x1e.keyturn.v1.RouteQueueResponse\x12P\n" +
 	"\vWatchEvents\x12\x1e.keyturn.v1.WatchEventsRequest\x1a\x1f.keyturn.v1.WatchEventsResponse0\x01BL\n" +
 	"\rio.keyturn.v1P\x01Z9github.com/keyturn/keyturn/clients/go/keyturnv1;keyturnv1b\x06proto3"
 
@@ -4090,7 +4342,7 @@ func file_keyturn_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_keyturn_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
 var file_keyturn_v1_admin_proto_goTypes = []any{
 	(LaneState)(0),                    // 0: keyturn.v1.LaneState
 	(EventKind)(0),                    // 1: keyturn.v1.EventKind
@@ -4135,112 +4387,119 @@ var file_keyturn_v1_admin_proto_goTypes = []any{
 	(*ClusterMember)(nil),             // 40: keyturn.v1.ClusterMember
 	(*PartitionHome)(nil),             // 41: keyturn.v1.PartitionHome
 	(*GetClusterResponse)(nil),        // 42: keyturn.v1.GetClusterResponse
-	(*MovePartitionRequest)(nil),      // 43: keyturn.v1.MovePartitionRequest
-	(*MovePartitionResponse)(nil),     // 44: keyturn.v1.MovePartitionResponse
-	(*RestorePartitionsRequest)(nil),  // 45: keyturn.v1.RestorePartitionsRequest
-	(*RestoredPartition)(nil),         // 46: keyturn.v1.RestoredPartition
-	(*RestorePartitionsResponse)(nil), // 47: keyturn.v1.RestorePartitionsResponse
-	(*FinalizeClusterRequest)(nil),    // 48: keyturn.v1.FinalizeClusterRequest
-	(*FinalizeClusterResponse)(nil),   // 49: keyturn.v1.FinalizeClusterResponse
-	(*durationpb.Duration)(nil),       // 50: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),     // 51: google.protobuf.Timestamp
-	(*ItemRef)(nil),                   // 52: keyturn.v1.ItemRef
-	(*Item)(nil),                      // 53: keyturn.v1.Item
+	(*QueueRoute)(nil),                // 43: keyturn.v1.QueueRoute
+	(*MovePartitionRequest)(nil),      // 44: keyturn.v1.MovePartitionRequest
+	(*MovePartitionResponse)(nil),     // 45: keyturn.v1.MovePartitionResponse
+	(*RestorePartitionsRequest)(nil),  // 46: keyturn.v1.RestorePartitionsRequest
+	(*RestoredPartition)(nil),         // 47: keyturn.v1.RestoredPartition
+	(*RestorePartitionsResponse)(nil), // 48: keyturn.v1.RestorePartitionsResponse
+	(*FinalizeClusterRequest)(nil),    // 49: keyturn.v1.FinalizeClusterRequest
+	(*FinalizeClusterResponse)(nil),   // 50: keyturn.v1.FinalizeClusterResponse
+	(*RouteQueueRequest)(nil),         // 51: keyturn.v1.RouteQueueRequest
+	(*RouteQueueResponse)(nil),        // 52: keyturn.v1.RouteQueueResponse
+	(*durationpb.Duration)(nil),       // 53: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),     // 54: google.protobuf.Timestamp
+	(*ItemRef)(nil),                   // 55: keyturn.v1.ItemRef
+	(*Item)(nil),                      // 56: keyturn.v1.Item
 }
 var file_keyturn_v1_admin_proto_depIdxs = []int32{
-	50, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
-	50, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
-	50, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
-	50, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
-	50, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
-	50, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
-	50, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
+	53, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
+	53, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
+	53, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
+	53, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
+	53, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
+	53, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
+	53, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
 	2,  // 7: keyturn.v1.Policy.rate:type_name -> keyturn.v1.Rate
 	3,  // 8: keyturn.v1.Policy.retry:type_name -> keyturn.v1.Retry
-	50, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
-	50, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
-	50, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
+	53, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
+	53, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
+	53, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
 	0,  // 12: keyturn.v1.StateCount.state:type_name -> keyturn.v1.LaneState
 	4,  // 13: keyturn.v1.QueueInfo.policy:type_name -> keyturn.v1.Policy
 	5,  // 14: keyturn.v1.QueueInfo.states:type_name -> keyturn.v1.StateCount
-	50, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
+	53, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
 	6,  // 16: keyturn.v1.ListQueuesResponse.queues:type_name -> keyturn.v1.QueueInfo
-	51, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
+	54, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
 	7,  // 18: keyturn.v1.ListQueuesResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	0,  // 19: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
 	0,  // 20: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
-	51, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
+	54, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
 	11, // 22: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
 	7,  // 23: keyturn.v1.ListKeysResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	51, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
-	50, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
-	51, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
-	51, // 27: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
-	52, // 28: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
+	54, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
+	53, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
+	54, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
+	54, // 27: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
+	55, // 28: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
 	0,  // 29: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
-	51, // 30: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
+	54, // 30: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
 	14, // 31: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
 	15, // 32: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
-	51, // 33: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
+	54, // 33: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
 	7,  // 34: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	0,  // 35: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
-	51, // 36: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
+	54, // 36: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
 	0,  // 37: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
 	0,  // 38: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
 	2,  // 39: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
 	2,  // 40: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
 	7,  // 41: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	53, // 42: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
-	51, // 43: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
+	56, // 42: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
+	54, // 43: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
 	30, // 44: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
 	7,  // 45: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	1,  // 46: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
-	51, // 47: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
+	54, // 47: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
 	37, // 48: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
 	40, // 49: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
 	41, // 50: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
 	7,  // 51: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	50, // 52: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
-	46, // 53: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
-	8,  // 54: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
-	10, // 55: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
-	13, // 56: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
-	17, // 57: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
-	19, // 58: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
-	21, // 59: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
-	23, // 60: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
-	25, // 61: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
-	27, // 62: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
-	29, // 63: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
-	32, // 64: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
-	34, // 65: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
-	39, // 66: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
-	43, // 67: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
-	45, // 68: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
-	48, // 69: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
-	36, // 70: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
-	9,  // 71: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
-	12, // 72: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
-	16, // 73: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
-	18, // 74: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
-	20, // 75: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
-	22, // 76: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
-	24, // 77: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
-	26, // 78: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
-	28, // 79: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
-	31, // 80: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
-	33, // 81: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
-	35, // 82: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
-	42, // 83: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
-	44, // 84: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
-	47, // 85: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
-	49, // 86: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
-	38, // 87: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
-	71, // [71:88] is the sub-list for method output_type
-	54, // [54:71] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	43, // 52: keyturn.v1.GetClusterResponse.routes:type_name -> keyturn.v1.QueueRoute
+	53, // 53: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
+	47, // 54: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
+	43, // 55: keyturn.v1.RouteQueueResponse.route:type_name -> keyturn.v1.QueueRoute
+	8,  // 56: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
+	10, // 57: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
+	13, // 58: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
+	17, // 59: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
+	19, // 60: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
+	21, // 61: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
+	23, // 62: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
+	25, // 63: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
+	27, // 64: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
+	29, // 65: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
+	32, // 66: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
+	34, // 67: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
+	39, // 68: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
+	44, // 69: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
+	46, // 70: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
+	49, // 71: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
+	51, // 72: keyturn.v1.AdminService.RouteQueue:input_type -> keyturn.v1.RouteQueueRequest
+	36, // 73: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
+	9,  // 74: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
+	12, // 75: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
+	16, // 76: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
+	18, // 77: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
+	20, // 78: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
+	22, // 79: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
+	24, // 80: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
+	26, // 81: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
+	28, // 82: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
+	31, // 83: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
+	33, // 84: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
+	35, // 85: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
+	42, // 86: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
+	45, // 87: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
+	48, // 88: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
+	50, // 89: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
+	52, // 90: keyturn.v1.AdminService.RouteQueue:output_type -> keyturn.v1.RouteQueueResponse
+	38, // 91: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
+	74, // [74:92] is the sub-list for method output_type
+	56, // [56:74] is the sub-list for method input_type
+	56, // [56:56] is the sub-list for extension type_name
+	56, // [56:56] is the sub-list for extension extendee
+	0,  // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_keyturn_v1_admin_proto_init() }
@@ -4254,13 +4513,14 @@ func file_keyturn_v1_admin_proto_init() {
 	file_keyturn_v1_admin_proto_msgTypes[30].OneofWrappers = []any{}
 	file_keyturn_v1_admin_proto_msgTypes[32].OneofWrappers = []any{}
 	file_keyturn_v1_admin_proto_msgTypes[34].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[49].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_keyturn_v1_admin_proto_rawDesc), len(file_keyturn_v1_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   48,
+			NumMessages:   51,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

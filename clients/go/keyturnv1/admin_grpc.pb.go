@@ -37,6 +37,7 @@ const (
 	AdminService_MovePartition_FullMethodName     = "/keyturn.v1.AdminService/MovePartition"
 	AdminService_RestorePartitions_FullMethodName = "/keyturn.v1.AdminService/RestorePartitions"
 	AdminService_FinalizeCluster_FullMethodName   = "/keyturn.v1.AdminService/FinalizeCluster"
+	AdminService_RouteQueue_FullMethodName        = "/keyturn.v1.AdminService/RouteQueue"
 	AdminService_WatchEvents_FullMethodName       = "/keyturn.v1.AdminService/WatchEvents"
 )
 
@@ -78,6 +79,8 @@ type AdminServiceClient interface {
 	RestorePartitions(ctx context.Context, in *RestorePartitionsRequest, opts ...grpc.CallOption) (*RestorePartitionsResponse, error)
 	// FinalizeCluster fixes the format of rows after an upgrade: no older version comes back.
 	FinalizeCluster(ctx context.Context, in *FinalizeClusterRequest, opts ...grpc.CallOption) (*FinalizeClusterResponse, error)
+	// RouteQueue tells or changes in which partitions of the cluster a queue lives. It changes only while the queue is empty.
+	RouteQueue(ctx context.Context, in *RouteQueueRequest, opts ...grpc.CallOption) (*RouteQueueResponse, error)
 	// WatchEvents streams what happens in a queue, or in all queues, from now on.
 	WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchEventsResponse], error)
 }
@@ -250,6 +253,16 @@ func (c *adminServiceClient) FinalizeCluster(ctx context.Context, in *FinalizeCl
 	return out, nil
 }
 
+func (c *adminServiceClient) RouteQueue(ctx context.Context, in *RouteQueueRequest, opts ...grpc.CallOption) (*RouteQueueResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RouteQueueResponse)
+	err := c.cc.Invoke(ctx, AdminService_RouteQueue_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminServiceClient) WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchEventsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[0], AdminService_WatchEvents_FullMethodName, cOpts...)
@@ -307,6 +320,8 @@ type AdminServiceServer interface {
 	RestorePartitions(context.Context, *RestorePartitionsRequest) (*RestorePartitionsResponse, error)
 	// FinalizeCluster fixes the format of rows after an upgrade: no older version comes back.
 	FinalizeCluster(context.Context, *FinalizeClusterRequest) (*FinalizeClusterResponse, error)
+	// RouteQueue tells or changes in which partitions of the cluster a queue lives. It changes only while the queue is empty.
+	RouteQueue(context.Context, *RouteQueueRequest) (*RouteQueueResponse, error)
 	// WatchEvents streams what happens in a queue, or in all queues, from now on.
 	WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[WatchEventsResponse]) error
 	mustEmbedUnimplementedAdminServiceServer()
@@ -366,6 +381,9 @@ func (UnimplementedAdminServiceServer) RestorePartitions(context.Context, *Resto
 }
 func (UnimplementedAdminServiceServer) FinalizeCluster(context.Context, *FinalizeClusterRequest) (*FinalizeClusterResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method FinalizeCluster not implemented")
+}
+func (UnimplementedAdminServiceServer) RouteQueue(context.Context, *RouteQueueRequest) (*RouteQueueResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method RouteQueue not implemented")
 }
 func (UnimplementedAdminServiceServer) WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[WatchEventsResponse]) error {
 	return status.Errorf(codes.Unimplemented, "method WatchEvents not implemented")
@@ -679,6 +697,24 @@ func _AdminService_FinalizeCluster_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_RouteQueue_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RouteQueueRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).RouteQueue(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_RouteQueue_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).RouteQueue(ctx, req.(*RouteQueueRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdminService_WatchEvents_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchEventsRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -760,6 +796,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "FinalizeCluster",
 			Handler:    _AdminService_FinalizeCluster_Handler,
+		},
+		{
+			MethodName: "RouteQueue",
+			Handler:    _AdminService_RouteQueue_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

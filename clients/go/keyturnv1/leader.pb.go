@@ -1673,7 +1673,11 @@ type GetLeaderResponse struct {
 	// How many wait, those included that keep a place without a stream.
 	Candidates uint32 `protobuf:"varint,3,opt,name=candidates,proto3" json:"candidates,omitempty"`
 	// Who led before, without its state.
-	Predecessor   *Predecessor `protobuf:"bytes,4,opt,name=predecessor,proto3" json:"predecessor,omitempty"`
+	Predecessor *Predecessor `protobuf:"bytes,4,opt,name=predecessor,proto3" json:"predecessor,omitempty"`
+	// What those who stand wait for, in one sentence; empty when nobody does.
+	Why string `protobuf:"bytes,5,opt,name=why,proto3" json:"why,omitempty"`
+	// Until when at the latest, by the server's clock, if that is known.
+	Until         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=until,proto3" json:"until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1732,6 +1736,20 @@ func (x *GetLeaderResponse) GetCandidates() uint32 {
 func (x *GetLeaderResponse) GetPredecessor() *Predecessor {
 	if x != nil {
 		return x.Predecessor
+	}
+	return nil
+}
+
+func (x *GetLeaderResponse) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+func (x *GetLeaderResponse) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
 	}
 	return nil
 }
@@ -2035,14 +2053,16 @@ const file_keyturn_v1_leader_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"(\n" +
 	"\x10GetLeaderRequest\x12\x14\n" +
-	"\x05group\x18\x01 \x01(\tR\x05group\"\xb0\x01\n" +
+	"\x05group\x18\x01 \x01(\tR\x05group\"\xf4\x01\n" +
 	"\x11GetLeaderResponse\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12*\n" +
 	"\x06leader\x18\x02 \x01(\v2\x12.keyturn.v1.LeaderR\x06leader\x12\x1e\n" +
 	"\n" +
 	"candidates\x18\x03 \x01(\rR\n" +
 	"candidates\x129\n" +
-	"\vpredecessor\x18\x04 \x01(\v2\x17.keyturn.v1.PredecessorR\vpredecessor\"*\n" +
+	"\vpredecessor\x18\x04 \x01(\v2\x17.keyturn.v1.PredecessorR\vpredecessor\x12\x10\n" +
+	"\x03why\x18\x05 \x01(\tR\x03why\x120\n" +
+	"\x05until\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"*\n" +
 	"\x12WatchLeaderRequest\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\"F\n" +
 	"\x13WatchLeaderResponse\x12/\n" +
@@ -2168,20 +2188,21 @@ var file_keyturn_v1_leader_proto_depIdxs = []int32{
 	31, // 31: keyturn.v1.Leader.holds_for:type_name -> google.protobuf.Duration
 	22, // 32: keyturn.v1.GetLeaderResponse.leader:type_name -> keyturn.v1.Leader
 	16, // 33: keyturn.v1.GetLeaderResponse.predecessor:type_name -> keyturn.v1.Predecessor
-	24, // 34: keyturn.v1.WatchLeaderResponse.now:type_name -> keyturn.v1.GetLeaderResponse
-	4,  // 35: keyturn.v1.LeaderService.Lead:input_type -> keyturn.v1.LeadRequest
-	23, // 36: keyturn.v1.LeaderService.GetLeader:input_type -> keyturn.v1.GetLeaderRequest
-	25, // 37: keyturn.v1.LeaderService.WatchLeader:input_type -> keyturn.v1.WatchLeaderRequest
-	27, // 38: keyturn.v1.LeaderService.YieldLeader:input_type -> keyturn.v1.YieldLeaderRequest
-	12, // 39: keyturn.v1.LeaderService.Lead:output_type -> keyturn.v1.LeadResponse
-	24, // 40: keyturn.v1.LeaderService.GetLeader:output_type -> keyturn.v1.GetLeaderResponse
-	26, // 41: keyturn.v1.LeaderService.WatchLeader:output_type -> keyturn.v1.WatchLeaderResponse
-	28, // 42: keyturn.v1.LeaderService.YieldLeader:output_type -> keyturn.v1.YieldLeaderResponse
-	39, // [39:43] is the sub-list for method output_type
-	35, // [35:39] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	33, // 34: keyturn.v1.GetLeaderResponse.until:type_name -> google.protobuf.Timestamp
+	24, // 35: keyturn.v1.WatchLeaderResponse.now:type_name -> keyturn.v1.GetLeaderResponse
+	4,  // 36: keyturn.v1.LeaderService.Lead:input_type -> keyturn.v1.LeadRequest
+	23, // 37: keyturn.v1.LeaderService.GetLeader:input_type -> keyturn.v1.GetLeaderRequest
+	25, // 38: keyturn.v1.LeaderService.WatchLeader:input_type -> keyturn.v1.WatchLeaderRequest
+	27, // 39: keyturn.v1.LeaderService.YieldLeader:input_type -> keyturn.v1.YieldLeaderRequest
+	12, // 40: keyturn.v1.LeaderService.Lead:output_type -> keyturn.v1.LeadResponse
+	24, // 41: keyturn.v1.LeaderService.GetLeader:output_type -> keyturn.v1.GetLeaderResponse
+	26, // 42: keyturn.v1.LeaderService.WatchLeader:output_type -> keyturn.v1.WatchLeaderResponse
+	28, // 43: keyturn.v1.LeaderService.YieldLeader:output_type -> keyturn.v1.YieldLeaderResponse
+	40, // [40:44] is the sub-list for method output_type
+	36, // [36:40] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_keyturn_v1_leader_proto_init() }

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-FILES = ("keyturn/v1/coordinator.proto", "keyturn/v1/admin.proto")
+FILES = ("keyturn/v1/coordinator.proto", "keyturn/v1/admin.proto", "keyturn/v1/leader.proto")
 # The top-level package that protoc writes into imports would be ours in every process; this one is ours alone.
 IMPORTS = re.compile(r"^from keyturn\.v1 import", re.MULTILINE)
 # protoc lets its code work with its own version of protobuf and newer ones alone. What it generates of these files is a

@@ -33,6 +33,8 @@ SHOWN: list[tuple[type[Any], Any]] = [
     (views.Cluster, pb.GetClusterResponse),
     (views.MovedPartition, pb.MovePartitionResponse),
     (views.Finalized, pb.FinalizeClusterResponse),
+    (views.QueueRoute, pb.QueueRoute),
+    (views.RoutedQueue, pb.RouteQueueResponse),
     (views.RestoredPartition, pb.RestoredPartition),
     (views.Restore, pb.RestorePartitionsResponse),
     (views.Unavailable, pb.Unavailable),

@@ -27,6 +27,7 @@ FLOORS: list[dict[str, str]] = [
     {"_produce/spool": "Items on disk: what was confirmed outlives the process, in order."},
     {
         "_consume": "Work under turns: scoped turns, consumers and what their handlers say.",
+        "_lead": "Careers of leaders: candidacies on one stream, and the worker that is inaugurated, executes and hands over.",
         "_produce": "Handing items over: submitting, results, producers and their way over the disk.",
     },
     {"_aio": "The client on its event loop."},

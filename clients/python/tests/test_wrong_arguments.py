@@ -68,6 +68,8 @@ ERRORS = [
     keyturn.KeyturnError("refused", "UNAVAILABLE", "DRAINING", keyturn.ErrorDetails(retry_after=1.5)),
     keyturn.WrongArgumentError("wait is -1", "wait"),
     keyturn.TurnLostError("lost", "evicted"),
+    keyturn.TermLostError("backup", 7, "ttl"),
+    keyturn.HandOverAskedError("backup", 7, "operator"),
     keyturn.Declined("already_done", result=b"made"),
     keyturn.Blocked(3, 0.5),
     keyturn.HoldTimeoutError("too long"),

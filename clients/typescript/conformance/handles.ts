@@ -12,6 +12,7 @@ import {
   WrongRequest,
 } from './fields.js';
 import { itemCall } from './items.js';
+import { Leading } from './leading.js';
 import { shownOutcome, shownResult, startedItem } from './shown.js';
 import { shownError } from './shown-error.js';
 import { handled, returned, type Tell, Work } from './work.js';
@@ -20,6 +21,7 @@ export class Handles {
   readonly #work = new Map<string, Work>();
   readonly #consumers = new Map<string, Consumer>();
   readonly #producers = new Map<string, Producer>();
+  readonly #leading = new Map<string, Leading>();
 
   constructor(private readonly tell: Tell) {}
 
@@ -30,6 +32,7 @@ export class Handles {
       this.#work.delete(handle);
       this.#consumers.delete(handle);
       this.#producers.delete(handle);
+      this.#leading.delete(handle);
     }
   }
 
@@ -91,7 +94,25 @@ export class Handles {
     }
   }
 
+  lead(client: Keyturn, request: Fields): Fields {
+    this.#leading.set(text(request, 'handle'), new Leading(client, request, this.tell));
+    return {};
+  }
+
+  yield(request: Fields): Fields {
+    return found(this.#leading, request).yield();
+  }
+
+  withdraw(request: Fields): Promise<Fields> {
+    return found(this.#leading, request).withdraw(request);
+  }
+
   finish(request: Fields): Fields {
+    const leading = this.#leading.get(text(request, 'handle'));
+    if (leading !== undefined) {
+      leading.finish(fieldsOf(request['with'], 'with'));
+      return {};
+    }
     found(this.#work, request).finish(optionalNumber(request, 'token'), fieldsOf(request['with'], 'with'));
     return {};
   }

@@ -1,5 +1,13 @@
-import type { HandOverReason, LeaderCareer, LeaderWork, Predecessor } from '@keyturn/client';
-import { Child } from '../run/child.js';
+import {
+  type HandOverReason,
+  type LeaderCareer,
+  type LeaderWork,
+  type Predecessor,
+  TermLostError,
+} from '@keyturn/client';
+import { harmless } from '../../observability/harmless.js';
+import type { Ending } from '../run/child.js';
+import { LedCommand } from './led-command.js';
 import type { StateFile } from './state-file.js';
 
 interface CommandCareerOptions {
@@ -10,80 +18,101 @@ interface CommandCareerOptions {
   readonly handOver: string | undefined;
   /** ms from SIGTERM to SIGKILL when the term is lost. */
   readonly killAfter: number;
+  /** ms before the end of the term at which nothing may run any more. */
+  readonly margin: number;
   readonly stateFile: StateFile;
   say(text: string): void;
   /** It waits. */
   standing(position: number): void;
-  /** The command has ended, however. */
+  /** What ran for the term has ended, however. */
   ended(exitCode: number, isLost: boolean): void;
 }
 
 /** A career whose phases are commands, each in a process group of its own, none of which outlives its term. */
 export class CommandCareer implements LeaderCareer {
   #environment: NodeJS.ProcessEnv = {};
+  #running: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly options: CommandCareerOptions) {}
 
   readonly standing = (position: number): void => this.options.standing(position);
 
   readonly inaugurate = async (term: number, predecessor: Predecessor, signal: AbortSignal): Promise<void> => {
-    const { group, stateFile, inaugurate } = this.options;
+    const { group, stateFile, inaugurate, ended } = this.options;
     await stateFile.put(predecessor.state);
     this.#environment = {
       ...process.env,
       KEYTURN_GROUP: group,
       KEYTURN_TERM: String(term),
-      KEYTURN_PREDECESSOR: predecessor.candidateId,
+      // It may have anything in it; a variable takes no zero, and scripts show it to people.
+      KEYTURN_PREDECESSOR: harmless(predecessor.candidateId),
       KEYTURN_PREDECESSOR_HOW: predecessor.how.toUpperCase(),
       KEYTURN_STATE_FILE: stateFile.path,
     };
     if (inaugurate === undefined) return;
-    const exitCode = await this.#run(['sh', '-c', inaugurate], signal);
-    if (exitCode !== 0) throw new Error(`--inaugurate ended with ${exitCode}`);
+    const { exitCode } = await this.#endOf(this.#command(['sh', '-c', inaugurate]), signal);
+    if (exitCode === 0) return;
+    ended(exitCode, signal.reason instanceof TermLostError);
+    throw this.#failed(`--inaugurate ended with ${exitCode}`);
   };
 
   async execute(term: number, signal: AbortSignal, { lost }: LeaderWork): Promise<void> {
     const { group, command, say, ended } = this.options;
     say(`leading group ${group}, term ${term}`);
-    const child = this.#child(command);
+    const led = this.#command(command);
     const ask = () => {
-      if (!lost.aborted) child.ask();
+      if (!lost.aborted) led.ask();
     };
     signal.addEventListener('abort', ask, { once: true });
     if (signal.aborted) ask();
-    const exitCode = await this.#endOf(child, lost);
+    const ending = await this.#endOf(led, lost);
     signal.removeEventListener('abort', ask);
-    ended(exitCode, lost.aborted);
-    if (exitCode !== 0 && !signal.aborted) throw new Error(`the command ended with ${exitCode}`);
+    if (ending.kind === 'not_started') say(ending.why);
+    ended(ending.exitCode, lost.aborted);
+    if (ending.exitCode !== 0 && !signal.aborted) throw this.#failed(`the command ended with ${ending.exitCode}`);
   }
 
   async handOver(_reason: HandOverReason, _left: number, lost: AbortSignal): Promise<Uint8Array> {
-    const { handOver, stateFile, say, group } = this.options;
+    const { handOver, stateFile, say, group, ended } = this.options;
     if (handOver !== undefined) {
-      const exitCode = await this.#run(['sh', '-c', handOver], lost);
-      if (exitCode !== 0) throw new Error(`--hand-over ended with ${exitCode}`);
+      const { exitCode } = await this.#endOf(this.#command(['sh', '-c', handOver]), lost);
+      if (lost.aborted) ended(exitCode, true);
+      if (exitCode !== 0) throw this.#failed(`--hand-over ended with ${exitCode}`);
     }
-    const state = await stateFile.take();
+    const state = await stateFile.take().catch((error: Error) => Promise.reject(this.#failed(error.message)));
     say(`handing group ${group} over, with ${state.length} bytes of state`);
     return state;
   }
 
-  #run(words: readonly string[], signal: AbortSignal): Promise<number> {
-    return this.#endOf(this.#child(words), signal);
+  /** Resolves when no command of any term runs. */
+  async idle(): Promise<void> {
+    await this.#running;
   }
 
-  #child([command = '', ...args]: readonly string[]): Child {
-    return new Child(command, args, this.#environment, true);
+  #failed(what: string): Error {
+    this.options.say(what);
+    return new Error(what);
+  }
+
+  #command(words: readonly string[]): LedCommand {
+    const { killAfter, say } = this.options;
+    return new LedCommand(words, this.#environment, killAfter, say);
   }
 
   /** Stopped when the signal aborts. */
-  async #endOf(child: Child, signal: AbortSignal): Promise<number> {
-    const stop = () => child.stop(this.options.killAfter);
+  async #endOf(command: LedCommand, signal: AbortSignal): Promise<Ending> {
+    const stop = () => command.stop(this.#killWithin(signal.reason));
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
-    const ending = await child.ended();
+    this.#running = command.ended();
+    const ending = await command.ended();
     signal.removeEventListener('abort', stop);
-    if (ending.kind === 'not_started') this.options.say(ending.why);
-    return ending.exitCode;
+    return ending;
+  }
+
+  /** What is left of the term when its loss is known late: a process that stood still has less time, or none. */
+  #killWithin(why: unknown): number {
+    const { killAfter, margin } = this.options;
+    return why instanceof TermLostError ? Math.min(killAfter, Math.max(0, why.left - margin)) : killAfter;
   }
 }

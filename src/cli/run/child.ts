@@ -42,6 +42,11 @@ export class Child {
     return this.#ended;
   }
 
+  /** Of the process, which is that of its group if it has one of its own. Unset: it has ended, or was not started. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
   forward(signal: Forwarded): void {
     if (this.#ownGroup || !TOLD_BY_TERMINAL.has(signal)) this.#signal(signal);
   }

@@ -52,6 +52,19 @@ export class Presence {
     return refuse(this.registry, this.cluster, this.member.id);
   }
 
+  /**
+   * Since it was joined nobody could take its guards: its session never ended.
+   * @throws CommandFailure, JournalError
+   */
+  async confirm(): Promise<void> {
+    if (!(await this.registry.renew(this.member, SESSION)))
+      throw new CommandFailure(
+        'the import stood still for so long that sidecars could have started meanwhile; nothing of it counts; run it again',
+        EXIT.failure,
+      );
+    await this.refuseOthers();
+  }
+
   async end(): Promise<void> {
     clearInterval(this.#timer);
     await this.registry.leave(this.member.id).catch(() => undefined);

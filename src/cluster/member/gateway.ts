@@ -16,6 +16,8 @@ interface GatewayOptions {
   readonly registry: Registry;
   readonly partitions: number;
   readonly connect: Connect;
+  /** Reads the record of the cluster, and follows it: a home may have refused a call for that. */
+  readonly catchUp?: () => Promise<void>;
   /** Unset: it goes right again. */
   readonly trouble?: (error: Error | undefined) => void;
 }
@@ -68,6 +70,11 @@ export class GatewayHomes implements Homes {
     return false;
   }
 
+  /** The incarnation elsewhere that is the home of a partition, as far as is known. */
+  memberOf(partition: number): string | undefined {
+    return this.#remote.memberOf(partition);
+  }
+
   /** The incarnations elsewhere that are homes of partitions. */
   elsewhere(): ReadonlySet<string> {
     return this.#remote.members;
@@ -85,23 +92,37 @@ export class GatewayHomes implements Homes {
   #read(): void {
     if (this.#isEnded) return;
     this.#isReading = true;
+    const isWanted = this.#isSoon;
     this.#isSoon = false;
-    void this.#readNow();
+    void this.#readNow(isWanted);
   }
 
-  async #readNow(): Promise<void> {
+  /** @param isWanted calls wait for what it may bring */
+  async #readNow(isWanted: boolean): Promise<void> {
+    let trouble: Error | undefined;
     try {
+      if (isWanted) trouble = await this.#catchUp();
       const homes = await this.#options.registry.homes();
       if (this.#isEnded) return;
       this.#isKnown = true;
       this.#take(homes);
-      this.#troubled(undefined);
+      this.#troubled(trouble);
     } catch (error) {
       this.#troubled(error instanceof Error ? error : new Error(String(error)));
     }
     this.#isReading = false;
     if (this.#isEnded) return;
     this.#disarm = this.#options.clock.after(READ_EVERY, () => this.#read());
+  }
+
+  /** Homes are known without it, and may be elsewhere by now. @returns what went wrong */
+  async #catchUp(): Promise<Error | undefined> {
+    try {
+      await this.#options.catchUp?.();
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    }
   }
 
   #take(homes: readonly HomeEntry[]): void {

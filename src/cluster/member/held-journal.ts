@@ -3,6 +3,9 @@ import type { Clock } from '../../local/clock.js';
 import { type Journal, JournalError, type JournalPast } from '../../local/journal/journal.js';
 import type { PartitionStore } from '../store/cluster-store.js';
 
+/** A request has a deadline, and connections a back-off of their own: a partition need not wait for longer than that, ms. */
+const LONGEST_PAUSE = 500;
+
 interface Waiting {
   go: () => void;
   isCovered: boolean;
@@ -15,6 +18,7 @@ interface Waiting {
 export class HeldJournal implements Journal {
   readonly before: JournalPast;
   readonly keepsContents = true;
+  readonly longestPause = LONGEST_PAUSE;
   #state: 'open' | 'held' | 'stopped' = 'open';
   #waiting: Waiting[] = [];
   /** Called when the store lost more than can be sent again. */

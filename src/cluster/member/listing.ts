@@ -95,9 +95,9 @@ export class Listing {
 
   async #look(): Promise<void> {
     try {
-      const sentAt = this.clock.now();
+      const sent = this.deadline.now;
       const sight = await this.store.look(this.partitions);
-      this.deadline.heard(sentAt);
+      this.deadline.heard(sent);
       // Only now: whoever claimed before its guard was read had a session then, and is found, or is over.
       const members = await this.registry.members();
       if (this.#isEnded) return;

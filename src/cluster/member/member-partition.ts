@@ -12,11 +12,12 @@ import {
   type Sight,
   step,
 } from '../partitions/ownership.js';
-import type { Claimed, ClusterStore, Guard } from '../store/cluster-store.js';
+import type { Claimed, ClusterStore, Guard, PartitionAhead } from '../store/cluster-store.js';
 import type { LocalDeadline } from './deadline.js';
 import type { Happening } from './happenings.js';
 import type { LoadOrder } from './load-order.js';
 import { reclaim, type Wanted } from './reclaim.js';
+import type { RoutedHome, RoutedHomeHost } from './routed-home.js';
 import { type MakeHome, Tenure } from './tenure.js';
 
 /** After a partition could not be loaded others may try, ms. */
@@ -30,13 +31,17 @@ const AFTER_LOSS = 3_600_000;
 /** While it is so, the core here is whole. */
 const KEEPING: readonly Ownership['at'][] = ['open', 'closed', 'reclaiming', 'handing_over'];
 
-export interface PartitionHost {
+export interface PartitionHost extends RoutedHomeHost {
   readonly clock: Clock;
   readonly deadline: LocalDeadline;
   readonly store: ClusterStore;
   readonly partitions: number;
   readonly makeHome: MakeHome;
   readonly loads: LoadOrder;
+  /** What was read of the partition before it was claimed, once. */
+  takeAhead(partition: number): PartitionAhead | undefined;
+  /** Reads the record of the cluster, and follows it. @throws JournalError */
+  catchUp(): Promise<void>;
   /** In which rows of a partition are written by who claims it now. */
   format(partition: number): number;
   /** Whether a person accepted that a partition begins empty. */
@@ -75,6 +80,8 @@ export class MemberPartition {
   #hadOwner: number | undefined;
   /** It is claimed from one whose session was over. */
   #isFailover = false;
+  /** The guard was missed at the last look. */
+  #isMissed = false;
   /** When no call was let in any more, for a hand-over. */
   #shutAt = 0;
 
@@ -90,6 +97,11 @@ export class MemberPartition {
   /** Set while this member is the home. */
   get home(): HomeCoordinator | undefined {
     return this.#state.at === 'open' ? this.#tenure?.home : undefined;
+  }
+
+  /** Which queues its core takes: while there is a core. */
+  get routed(): RoutedHome | undefined {
+    return this.#tenure?.routed;
   }
 
   /** Of the claim that is, or was, this member's: while there is a core. */
@@ -144,6 +156,13 @@ export class MemberPartition {
         if (tenure === this.#tenure) this.failedOver();
       });
     });
+  }
+
+  /** Whether its guard alone is gone from the store: an idle home writes nothing, and would not notice before somebody claims. */
+  missed(isMissed: boolean): void {
+    const isNews = isMissed && !this.#isMissed;
+    this.#isMissed = isMissed;
+    if (isNews && this.at === 'open') this.failedOver();
   }
 
   /** The store has no guard of it any more, and a person wants it written back from the core here. May be called again. */
@@ -226,6 +245,9 @@ export class MemberPartition {
       const answer = await store.claim({ partition: this.number, expected, member, floor: this.#floor, format });
       // Of a member that ends others claim it, when its session is over.
       if (!answer.claimed || this.#isEnded) return { kind: 'not_claimed' };
+      // Whatever the home before gave up, it did because of a record that stands there by now: nobody is let in before it is known.
+      await this.host.catchUp();
+      if (this.#isEnded) return { kind: 'not_claimed' };
       this.#claimed = answer;
       this.#isFailover = how === 'failover';
       this.host.happened(this.number, { kind: 'claimed', how });
@@ -244,7 +266,7 @@ export class MemberPartition {
   async #load(): Promise<OwnershipEvent> {
     const claimed = this.#claimed;
     if (claimed === undefined) throw new TypeError(`partition ${this.number} is loaded without a claim`);
-    const store = this.host.store.open(claimed);
+    const store = this.host.store.open(claimed, this.host.takeAhead(this.number));
     const tenure: Tenure = new Tenure(
       this.host,
       store,
@@ -262,6 +284,7 @@ export class MemberPartition {
         // It may have been given up while others were loaded, and its core be gone.
         if (this.#state.at !== 'loading' || tenure !== this.#tenure) return { kind: 'load_failed' };
         await tenure.home.recover();
+        tenure.routed.begin();
         return { kind: 'loaded' };
       });
     } catch (error) {
@@ -335,11 +358,15 @@ export class MemberPartition {
     void this.#rewriteOnce(tenure);
   }
 
-  async #rewriteOnce(tenure: Tenure, evenWithoutGuard = false): Promise<void> {
+  /** @returns whether it was this call that did it */
+  async #rewriteOnce(tenure: Tenure, evenWithoutGuard = false): Promise<boolean> {
     try {
-      if (await tenure.rewrite(evenWithoutGuard)) this.host.happened(this.number, { kind: 'fell_back' });
+      const isDone = await tenure.rewrite(evenWithoutGuard);
+      if (isDone) this.host.happened(this.number, { kind: 'fell_back' });
+      return isDone;
     } catch (error) {
       if (tenure === this.#tenure && this.at !== 'dropping') this.#fail(error);
+      return false;
     }
   }
 

@@ -1,31 +1,33 @@
 /** One sidecar of a cluster: it joins, claims partitions, is their home, and hands them over. */
 import type { Coordinator } from '../../coordinator.js';
 import type { Clock } from '../../local/clock.js';
+import type { FollowedRoutes } from '../partitions/followed-routes.js';
 import type { Homes } from '../partitions/homes.js';
-import type { HomeEntry, Member, Registry } from '../registry/registry.js';
+import type { Member, Registry } from '../registry/registry.js';
 import type { ClusterStore, Guard } from '../store/cluster-store.js';
 import { HomeChanges } from './changes.js';
 import { LocalDeadline } from './deadline.js';
+import { Following } from './following.js';
+import { formatOf } from './format-of.js';
+import { HandOvers } from './hand-overs.js';
 import type { MemberWatcher } from './happenings.js';
+import { Leaving } from './leaving.js';
 import { Listing, type View } from './listing.js';
 import { LoadOrder } from './load-order.js';
 import { MemberPartition, type PartitionHost } from './member-partition.js';
 import { MissingGuards, mayClaimBy } from './missing-guards.js';
 import { Moves } from './moves.js';
 import { Pauses } from './pauses.js';
+import { PublishedHomes } from './published-homes.js';
+import { ReadingAhead, type ReadsAhead } from './reading-ahead.js';
 import { type Connect, RemoteHomes } from './remote-homes.js';
+import type { RoutedHomeHost } from './routed-home.js';
 import { MemberSession } from './session.js';
 import type { MakeHome } from './tenure.js';
 import { whyNone } from './why-none.js';
 
 /** Partitions that are moved at once. */
 const MOST_MOVES = 4;
-/** The same when the member leaves. */
-const MOST_LEAVING = 8;
-/** A member that leaves waits no longer for others to be able to know it, ms. */
-const UNTIL_KNOWN = 1_000;
-/** What homes say to gateways is said again after so many ms, though nothing changed. */
-const PUBLISH_AGAIN = 5_000;
 
 interface MemberOptions {
   readonly clock: Clock;
@@ -38,11 +40,19 @@ interface MemberOptions {
   /** What this member says of itself; called for each incarnation, with an id that is new each time. */
   readonly incarnation: () => Member;
   readonly makeHome: MakeHome;
+  /** The record that this sidecar follows. */
+  readonly routes: FollowedRoutes;
+  /** Of a queue at a partition, by the routes as they are now. Unset: nothing is said of it there. */
+  readonly policyAt: RoutedHomeHost['policyAt'];
+  /** Routes are others now. */
+  readonly rerouted?: () => void;
   readonly connect: Connect;
   /** A partition is about to be handed over to this one, which is told then. */
   readonly handingOver?: (to: Member) => void;
   /** It was handed over: who is told now need not wait for its next look. `shutFor`: no call was let in for so long, ms. */
   readonly handedOver?: (partition: number, to: Member, shutFor: number) => void;
+  /** Who is to be the next home reads the rows before it is. Unset: after it only. */
+  readonly readsAhead?: ReadsAhead;
   /** What goes wrong; `partition` unset: with registry or store as a whole. `error` unset: it goes right again. */
   readonly trouble?: (error: Error | undefined, partition: number | undefined) => void;
   /** For metrics and the log. */
@@ -62,15 +72,17 @@ export class ClusterMember implements Homes {
   readonly #pauses = new Pauses();
   readonly #loads = new LoadOrder();
   readonly #missing: MissingGuards;
+  readonly #reading: ReadingAhead;
+  readonly #handOvers: HandOvers;
+  readonly #following: Following;
+  readonly #published: PublishedHomes;
   /** The largest epoch that was seen of each partition. */
   readonly #epochs: number[];
   /** After a failover, and after the start, nobody claims for one ttl. */
   #quietUntil = Number.POSITIVE_INFINITY;
   #trouble: Error | undefined;
-  #isLeaving = false;
+  readonly #leaving: Leaving;
   #isEnded = false;
-  #publishedAt = Number.NEGATIVE_INFINITY;
-  #onProgress: (() => void) | undefined;
 
   constructor(options: MemberOptions) {
     const { clock, store, registry, partitions, ttl, incarnation } = options;
@@ -87,14 +99,52 @@ export class ClusterMember implements Homes {
       this.#deadline,
       (view) => this.#seen(view),
       trouble,
-      (view) => this.#moves.areUnderWay(this.member.id, view, clock.now()),
+      (view) => this.#following.isUnderWay || this.#moves.areUnderWay(this.member.id, view, clock.now()),
       () => this.member.cluster,
     );
     this.#missing = new MissingGuards(store, (kept) => this.#session.keeps(kept), trouble);
+    this.#following = new Following({
+      clock,
+      store,
+      routes: options.routes,
+      homes: () => this.#own.flatMap(({ routed }) => routed ?? []),
+      rerouted: () => {
+        this.#session.follows(options.routes.version);
+        options.rerouted?.();
+      },
+      trouble,
+    });
+    this.#published = new PublishedHomes({
+      clock,
+      registry,
+      pauses: this.#pauses,
+      member: () => this.member,
+      own: () => this.#own,
+      trouble: (error) => this.#troubled(asError(error)),
+    });
     this.#remote = new RemoteHomes(options.connect);
     this.#changes = new HomeChanges(clock);
     this.#moves = new Moves(ttl);
     this.#epochs = new Array<number>(partitions).fill(0);
+    this.#reading = new ReadingAhead(clock, store, (partition) => this.#handOvers.sayRead(partition));
+    this.#handOvers = new HandOvers({
+      clock,
+      own: () => this.#own,
+      view: () => this.view,
+      self: () => this.member.id,
+      givesAll: () => this.#leaving.givesAll,
+      begins: (to) => options.handingOver?.(to),
+      ended: (partition, to, shutFor) => options.handedOver?.(partition, to, shutFor),
+      readsAhead: options.readsAhead,
+    });
+    this.#leaving = new Leaving(clock, {
+      own: () => this.#own,
+      view: () => this.view,
+      deadline: this.#deadline,
+      isOwn: (id) => this.#session.isOwn(id),
+      nextOf: (partition) => this.#handOvers.nextOf(partition),
+      handOverSome: (most, isWanted) => this.#handOvers.some(most, isWanted),
+    });
     const host = this.#host();
     this.#own = Array.from({ length: partitions }, (_, number) => new MemberPartition(number, host));
   }
@@ -140,8 +190,19 @@ export class ClusterMember implements Homes {
   /** Another member has handed this partition over to this one, and let no call in for `shutFor` ms. */
   takesOver(partition: number, shutFor: number): void {
     if (this.#own[partition] === undefined) return;
-    if (this.#pauses.told(partition, shutFor, this.#options.clock.now())) this.#publishedAt = Number.NEGATIVE_INFINITY;
+    if (this.#pauses.told(partition, shutFor, this.#options.clock.now())) this.#published.changed();
     this.#listing.look();
+  }
+
+  /** Its home is going to hand this partition over to this member. */
+  readAhead(partition: number): void {
+    if (this.#own[partition]?.at === 'free' && !this.#leaving.takesNothing) this.#reading.begin(partition);
+    else this.#handOvers.sayRead(partition);
+  }
+
+  /** The next home has read the rows of a partition of this one. */
+  hasReadAhead(partition: number): void {
+    this.#handOvers.hasRead(partition);
   }
 
   /** Where clients reach it. */
@@ -159,6 +220,11 @@ export class ClusterMember implements Homes {
     return this.#own[partition]?.home !== undefined;
   }
 
+  /** The incarnation elsewhere that is the home of a partition, as far as is known. */
+  memberOf(partition: number): string | undefined {
+    return this.#remote.memberOf(partition);
+  }
+
   /** The incarnations elsewhere that are homes of partitions. */
   elsewhere(): ReadonlySet<string> {
     return this.#remote.members;
@@ -169,20 +235,17 @@ export class ClusterMember implements Homes {
     const { guards, members, standing, orders } = this.view;
     const guard = guards[partition];
     const isLost = guard?.epoch === 0 && ((this.#epochs[partition] ?? 0) > 0 || orders.has(partition));
-    const isKept = own?.kept !== undefined;
-    const isQuiet = this.#options.clock.now() < this.#quietUntil;
     const owner =
       guard === undefined || guard.owner === '' ? undefined : (members.get(guard.member)?.name ?? guard.member);
-    const trouble = this.#trouble?.message;
     return whyNone(partition, {
       at: own?.at ?? 'free',
       problem: own?.problem,
-      trouble,
+      trouble: this.#trouble?.message,
       owner,
       standing,
       isLost,
-      isKept,
-      isQuiet,
+      isKept: own?.kept !== undefined,
+      isQuiet: this.#options.clock.now() < this.#quietUntil,
     });
   }
 
@@ -190,27 +253,19 @@ export class ClusterMember implements Homes {
     return this.#changes.listen(listener);
   }
 
+  /** {@link Leaving.handOver} */
+  handOver(timeout: number): Promise<void> {
+    this.#session.leaving();
+    return this.#leaving.handOver(timeout);
+  }
+
   /**
-   * Hands all partitions over and leaves. Resolves when nothing is this member's any more, at the latest after `timeout` ms: then
-   * what is left is given up, and others claim it when the session is over.
+   * Hands all partitions over, to nobody if it is the last one, and leaves. Resolves when nothing is this member's any more, at the
+   * latest after `timeout` ms: then what is left is given up, and others claim it when the session is over.
    */
   async leave(timeout: number): Promise<void> {
-    const { clock } = this.#options;
-    const begun = clock.now();
-    this.#isLeaving = true;
-    this.#session.leaving();
-    await new Promise<void>((resolve) => {
-      const callOff = clock.after(timeout, resolve);
-      this.#onProgress = () => {
-        // Others take it at once when they know that this member is none for it any more.
-        const isKnown = this.view.members.get(this.member.id)?.isLeaving === true || !this.#deadline.isLive;
-        if (isKnown || clock.now() - begun >= UNTIL_KNOWN) this.#handOverSome(MOST_LEAVING, () => true);
-        if (this.#own.some(({ at }) => at !== 'free')) return;
-        callOff();
-        resolve();
-      };
-      this.#onProgress();
-    });
+    this.#leaving.givesAll = true;
+    await this.handOver(timeout);
     await this.close();
   }
 
@@ -218,31 +273,38 @@ export class ClusterMember implements Homes {
   async close(): Promise<void> {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.#onProgress = undefined;
+    this.#leaving.end();
     this.#options.store.onFailover = undefined;
     this.#listing.end();
+    this.#handOvers.end();
+    this.#reading.end();
     await Promise.all(this.#own.map((own) => own.end()));
     await this.#session.end().catch((error: unknown) => this.#troubled(asError(error)));
   }
 
   #host(): PartitionHost {
-    const { clock, store, makeHome, watcher } = this.#options;
+    const { clock, store, makeHome, watcher, routes, policyAt } = this.#options;
     const session = this.#session;
     return {
       clock,
       store,
       makeHome,
+      routes,
+      policyAt,
+      said: () => this.#published.now(),
+      catchUp: () => this.#following.catchUp(),
       loads: this.#loads,
+      takeAhead: (partition) => this.#reading.take(partition),
       deadline: this.#deadline,
       partitions: this.partitions,
-      format: (partition) => this.#format(partition),
+      format: (partition) => formatOf(this.view, partition, this.member.format),
       beginsEmpty: (partition) => this.view.orders.get(partition)?.kind === 'empty',
       get member() {
         return session.member.id;
       },
       isOwn: (member) => session.isOwn(member),
       changed: (partition) => this.#changed(partition),
-      handedOver: (partition, shutFor) => this.#handedOver(partition, shutFor),
+      handedOver: (partition, shutFor) => this.#handOvers.ended(partition, shutFor),
       trouble: (partition, error) => this.#options.trouble?.(error, partition),
       happened: (partition, what) => {
         if (what.kind === 'opened') this.#pauses.opened(partition, clock.now());
@@ -253,25 +315,25 @@ export class ClusterMember implements Homes {
     };
   }
 
-  /** The newest that all members read that may own, so that each of them can be the next home; never an older one than it has. */
-  #format(partition: number): number {
-    const { guards, members } = this.view;
-    const owners = [...members.values()].filter(({ weight }) => weight > 0);
-    const common = Math.min(this.member.format, ...owners.map(({ format }) => format));
-    return Math.max(common, guards[partition]?.format ?? 0);
-  }
-
   #seen(view: View): void {
     const now = this.#options.clock.now();
+    this.#follow(view);
     this.#moves.see(view, now);
     for (const own of this.#own) this.#see(own, view, now);
     this.#missing.seen(view, this.#own, this.#epochs);
-    if (!this.#isLeaving && this.#deadline.isLive && now >= this.#quietUntil) {
-      this.#handOverSome(MOST_MOVES, ({ number }) => this.#moves.isToMove(number, this.member.id, view, now));
+    if (!this.#leaving.isBegun && this.#deadline.isLive && now >= this.#quietUntil) {
+      this.#handOvers.some(MOST_MOVES, ({ number }) => this.#moves.isToMove(number, this.member.id, view, now));
       this.#moves.forget(this.#options.store, now)?.catch((error: unknown) => this.#troubled(asError(error)));
     }
-    this.#publish(now);
-    this.#onProgress?.();
+    this.#published.say();
+    this.#leaving.look();
+  }
+
+  #follow({ record, standing }: View): void {
+    if (record === undefined || standing !== 'own') return;
+    this.#following.take(record);
+    if (this.#deadline.isLive) this.#following.mend(record);
+    for (const own of this.#own) if (own.at === 'open') own.routed?.look();
   }
 
   #see(own: MemberPartition, { guards, members, wanted, standing, orders }: View, now: number): void {
@@ -291,9 +353,10 @@ export class ClusterMember implements Homes {
       guard,
       isOwnerLive: members.has(guard.member),
       isMine: guard.member === id,
-      rank: this.#isLeaving ? undefined : wanted.rank(number, id),
+      rank: this.#leaving.takesNothing ? undefined : wanted.rank(number, id),
       mayClaim: standing === 'own' && !isQuiet && mayClaimBy(orders.get(number), guard, mayPutBack),
     });
+    own.missed(standing === 'own' && guard.epoch === 0 && !orders.has(number));
     this.#seeHome(own, members.get(guard.member), guard.epoch, guard.owner === '');
   }
 
@@ -303,36 +366,13 @@ export class ClusterMember implements Homes {
     if (this.#remote.set(number, entry)) this.#changes.add(number);
   }
 
-  #handOverSome(most: number, isWanted: (own: MemberPartition) => boolean): void {
-    let left = most - this.#own.filter(({ at }) => at === 'handing_over').length;
-    for (const own of this.#own) {
-      if (left <= 0) return;
-      if (own.at !== 'open' || !isWanted(own)) continue;
-      left -= 1;
-      const next = this.#nextOf(own.number);
-      if (next !== undefined) this.#options.handingOver?.(next);
-      own.handOver();
-    }
-  }
-
-  #handedOver(partition: number, shutFor: number): void {
-    const next = this.#nextOf(partition);
-    if (next !== undefined) this.#options.handedOver?.(partition, next, shutFor);
-  }
-
-  #nextOf(partition: number): Member | undefined {
-    const { wanted, members } = this.view;
-    const next = members.get(wanted.of(partition) ?? '');
-    return next?.id === this.member.id ? undefined : next;
-  }
-
   #changed(partition: number): void {
-    this.#publishedAt = Number.NEGATIVE_INFINITY;
+    this.#published.changed();
     // Gateways are told with the next look. Not of what was handed over: who sees it free before the next home does would claim it
     // back.
     if (this.isHere(partition)) this.#listing.soon();
     this.#changes.add(partition);
-    if (this.#onProgress !== undefined) this.#options.clock.soon(() => this.#onProgress?.());
+    this.#leaving.lookSoon();
   }
 
   #lapsed(at: number): void {
@@ -344,27 +384,6 @@ export class ClusterMember implements Homes {
     this.#quietUntil = Math.max(this.#quietUntil, clock.now() + ttl);
     for (const own of this.#own) own.failedOver();
     this.#listing.look();
-  }
-
-  /** For gateways. Who reads it late, or reads what is wrong, is told by the home that it asks. */
-  #publish(now: number): void {
-    if (now - this.#publishedAt < PUBLISH_AGAIN) return;
-    this.#publishedAt = now;
-    const { id, address } = this.member;
-    const homes: HomeEntry[] = [];
-    for (const { number, home, guard } of this.#own) {
-      if (home === undefined || guard === undefined) continue;
-      const paused = this.#pauses.of(number);
-      homes.push({
-        partition: number,
-        epoch: guard.epoch,
-        member: id,
-        address,
-        ...(paused !== undefined && { paused }),
-      });
-    }
-    if (homes.length === 0) return;
-    this.#options.registry.publish(homes).catch((error: unknown) => this.#troubled(asError(error)));
   }
 
   #troubled(error: Error | undefined): void {

@@ -13,6 +13,8 @@ export function mayClaimBy(order: RestoreOrder | undefined, guard: Guard, mayWit
   return guard.epoch > 0 || order.kind === 'empty';
 }
 
+type Kept = Pick<MemberPartition, 'kept' | 'putBack'>;
+
 export class MissingGuards {
   /** Of the look before. */
   #orders: View['orders'] = new Map();
@@ -25,13 +27,13 @@ export class MissingGuards {
   ) {}
 
   /** @param epochs the largest that was ever seen of each partition */
-  seen(view: View, own: readonly MemberPartition[], epochs: readonly number[]): void {
+  seen(view: View, own: readonly Kept[], epochs: readonly number[]): void {
     this.keeps(kept(view, own, epochs));
     if (view.standing === 'own') this.#carryOut(view, own);
     this.#orders = view.orders;
   }
 
-  #carryOut({ orders, guards }: View, own: readonly MemberPartition[]): void {
+  #carryOut({ orders, guards }: View, own: readonly Kept[]): void {
     const done: number[] = [];
     for (const [partition, order] of orders) {
       const guard = guards[partition];
@@ -57,7 +59,7 @@ export class MissingGuards {
 }
 
 /** Unset: no guard is missed. */
-function kept(view: View, own: readonly MemberPartition[], epochs: readonly number[]): Member['keeps'] {
+function kept(view: View, own: readonly Kept[], epochs: readonly number[]): Member['keeps'] {
   const { standing, guards, orders } = view;
   const isMissed = ({ partition, epoch }: Guard) =>
     standing !== 'own' || (epoch === 0 && ((epochs[partition] ?? 0) > 0 || orders.has(partition)));

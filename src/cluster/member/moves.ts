@@ -73,7 +73,9 @@ export class Moves {
 
   /** A member leaves, or hands over what this one is the home for: whoever sees the guard free first need not wait for it. */
   areUnderWay(id: string, { guards, members, wanted, since }: View, now: number): boolean {
-    for (const { isLeaving } of members.values()) if (isLeaving) return true;
+    const leaving = new Set([...members.values()].filter(({ isLeaving }) => isLeaving).map((member) => member.id));
+    // One that has handed over all, and lets turns end, is no reason.
+    if (leaving.size > 0 && guards.some(({ owner, member }) => owner === '' || leaving.has(member))) return true;
     const isBalancing = now - since >= UNCHANGED && now - since <= UNCHANGED + MOVES_TAKE;
     return guards.some(({ partition, member }) => {
       const isSoon = isBalancing || this.#isNew(partition, now, MOVES_TAKE);

@@ -34,6 +34,8 @@ interface Seen {
   readonly members: readonly Member[];
   readonly guard: Guard;
   readonly pin: Pin | undefined;
+  /** The record of this cluster is there. */
+  readonly hasRecord: boolean;
 }
 
 interface Wanted {
@@ -94,7 +96,7 @@ export class Moving {
     const begun = clock.now();
     const { before } = wanted;
     const wasThere = homeOf(before.guard, before.members)?.id === wanted.member.id;
-    let seen: Seen = { ...before, pin: wanted.pin };
+    let seen: Seen = { ...before, pin: wanted.pin, hasRecord: true };
     let trouble: string | undefined;
     for (let looks = 1; ; looks += 1) {
       try {
@@ -107,6 +109,7 @@ export class Moving {
         if (!(error instanceof JournalError)) throw error;
         trouble = error.message;
       }
+      if (!seen.hasRecord) return noRecord();
       if (seen.pin?.at !== wanted.pin.at) return overtaken(partition, seen.pin);
       if (this.options.isEnded()) return { ok: false, refusal: DRAINING };
       if (clock.now() - begun >= PATIENCE) break;
@@ -148,7 +151,8 @@ export class Moving {
     const members = (await registry.members()).filter(({ cluster }) => cluster === undefined || cluster === own.id);
     const guard = guards[partition];
     if (guard === undefined) throw new TypeError(`partition ${partition} has no guard`);
-    return { members, guard, pin: record && pinsOf(record).get(partition) };
+    const hasRecord = record?.id === own.id;
+    return { members, guard, pin: hasRecord ? pinsOf(record).get(partition) : undefined, hasRecord };
   }
 
   /** Of an emptied store in which another cluster began nothing is changed. @returns unset: there is no record of this cluster */

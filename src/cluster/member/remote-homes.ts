@@ -14,6 +14,11 @@ export class RemoteHomes {
     return this.#known.get(partition)?.coordinator;
   }
 
+  /** The incarnation that is the home. */
+  memberOf(partition: number): string | undefined {
+    return this.#known.get(partition)?.home.member;
+  }
+
   /** The incarnations that are homes. */
   get members(): ReadonlySet<string> {
     return new Set([...this.#known.values()].map(({ home }) => home.member));

@@ -1,6 +1,6 @@
 import type { Clock } from '../../local/clock.js';
 import type { Member, Registry } from '../registry/registry.js';
-import type { LocalDeadline } from './deadline.js';
+import type { LocalDeadline, Sent } from './deadline.js';
 
 /** ms; and at least four times in a session. */
 const RENEW_EVERY = 750;
@@ -69,6 +69,12 @@ export class MemberSession {
     this.#arm(0);
   }
 
+  /** Everybody is told with the next renewal, at once: the version of the routes that it goes by. */
+  follows(routes: number): void {
+    this.#member = { ...this.#member, routes };
+    this.#arm(0);
+  }
+
   /** Everybody is told with the next renewal, at once. */
   leaving(): void {
     this.#member = { ...this.#member, isLeaving: true };
@@ -105,30 +111,30 @@ export class MemberSession {
   }
 
   async #renew(): Promise<void> {
-    const sentAt = this.clock.now();
+    const sent = this.deadline.now;
     const said = this.#member;
     this.#isAsking = true;
     try {
-      if (this.#isJoined) await this.#renewOnce(sentAt);
-      else await this.#join(sentAt);
+      if (this.#isJoined) await this.#renewOnce(sent);
+      else await this.#join(sent);
       this.trouble(undefined);
     } catch (error) {
       this.trouble(error instanceof Error ? error : new Error(String(error)));
     }
     this.#isAsking = false;
     const isNews = !this.#isJoined || this.#member !== said;
-    this.#arm(isNews ? AGAIN : Math.max(0, sentAt + this.#renewEvery - this.clock.now()));
+    this.#arm(isNews ? AGAIN : Math.max(0, sent.at + this.#renewEvery - this.clock.now()));
   }
 
-  async #join(sentAt: number): Promise<void> {
+  async #join(sent: Sent): Promise<void> {
     await this.registry.join(this.#member, this.ttl);
     this.#isJoined = true;
-    this.deadline.renewed(sentAt);
+    this.deadline.renewed(sent);
   }
 
-  async #renewOnce(sentAt: number): Promise<void> {
+  async #renewOnce(sent: Sent): Promise<void> {
     if (await this.registry.renew(this.#member, this.ttl)) {
-      this.deadline.renewed(sentAt);
+      this.deadline.renewed(sent);
       return;
     }
     this.#isJoined = false;

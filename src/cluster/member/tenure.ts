@@ -1,18 +1,20 @@
 import type { Refusal } from '../../coordinator.js';
 import type { Clock } from '../../local/clock.js';
 import type { HomeCoordinator, HomeOptions } from '../../local/home.js';
+import { aboveIn } from '../partitions/routes.js';
 import type { Claimed, PartitionStore } from '../store/cluster-store.js';
 import type { LocalDeadline } from './deadline.js';
 import { HeldJournal } from './held-journal.js';
 import { PartitionClock } from './partition-clock.js';
 import { PartitionGate } from './partition-gate.js';
+import { RoutedHome, type RoutedHomeHost } from './routed-home.js';
 
 /** A hand-over that takes longer is called off, ms. */
 const LONGEST_HAND_OVER = 2_000;
 
 export type MakeHome = (options: HomeOptions) => HomeCoordinator;
 
-interface TenureHost {
+interface TenureHost extends RoutedHomeHost {
   readonly clock: Clock;
   readonly deadline: LocalDeadline;
   readonly partitions: number;
@@ -27,6 +29,8 @@ interface TenureHost {
  */
 export class Tenure {
   readonly home: HomeCoordinator;
+  /** Which queues it takes. */
+  readonly routed: RoutedHome;
   readonly #gate: PartitionGate;
   readonly #journal: HeldJournal;
   #failovers = 0;
@@ -44,9 +48,12 @@ export class Tenure {
     this.#gate = new PartitionGate(host.clock, host.deadline, lapsed);
     this.#journal = new HeldJournal(store, host);
     this.#journal.onFellBack = fellBack;
-    const partition = { number: guard.partition, of: host.partitions, tokenFloor: floorBefore };
+    const { record, map } = host.routes.now;
+    const tokenFloor = Math.max(floorBefore, aboveIn(record, map, guard.partition) + 1);
+    const partition = { number: guard.partition, of: host.partitions, tokenFloor };
     const clock = new PartitionClock(host.clock, now);
     this.home = host.makeHome({ clock, journal: this.#journal, gate: this.#gate, partition });
+    this.routed = new RoutedHome(guard.partition, this.home, host);
   }
 
   /** Nothing leaves and nothing is written any more, and time stands still, since then. */

@@ -1,9 +1,10 @@
 /** What one sidecar tells of its cluster: from what it saw, and what homes answered. */
 import type { ClusterView, HomeState, HomeView, MemberView } from '../../coordinator.js';
 import type { Member } from '../registry/registry.js';
-import type { Guard } from '../store/cluster-store.js';
+import type { ClusterRecord, Guard } from '../store/cluster-store.js';
 import type { Ownership } from './ownership.js';
 import { type Pins, pinText } from './pins.js';
+import { routeViews } from './route-view.js';
 
 /** What the home of a partition answered. */
 export interface HomeAnswer {
@@ -21,6 +22,7 @@ export interface SeenCluster {
   /** By partition. */
   readonly guards: readonly Guard[];
   readonly pins: Pins;
+  readonly record: ClusterRecord;
   /** By partition. */
   readonly answers: readonly HomeAnswer[];
   /** What this sidecar is to a partition. */
@@ -50,6 +52,8 @@ export function clusterView(seen: SeenCluster): ClusterView {
     members: members.map((member) => memberView(member, counts.get(member.id) ?? 0)),
     homes,
     unavailable,
+    routes: routeViews(seen.record),
+    routesVersion: seen.record.version,
   };
 }
 

@@ -39,7 +39,7 @@ export interface Sight {
   readonly guard: Guard;
   /** The session of the member that holds it is not over. */
   readonly isOwnerLive: boolean;
-  /** This incarnation claimed it, be it without knowing. */
+  /** This incarnation was the last that claimed it, be it without knowing; it may have been given up since. */
   readonly isMine: boolean;
   /** Of this member among those who may own it, 0 is the best; unset: it may not. */
   readonly rank: number | undefined;
@@ -233,8 +233,11 @@ export function step(state: Ownership, event: OwnershipEvent): Step {
 
 /** A live owner is never robbed: it hands over by itself. */
 function look(state: StateOf<'free'>, { sight }: EventOf<'seen'>): Step {
-  const { guard, isMine, isOwnerLive, rank, mayClaim, now } = sight;
-  const isClaimable = guard.owner === '' || isMine || !isOwnerLive;
+  const { guard, isOwnerLive, rank, mayClaim, now } = sight;
+  const isFree = guard.owner === '';
+  // What this member handed over still has its name on it: as one among others it leaves it to the one that is meant to have it.
+  const isMine = sight.isMine && !isFree;
+  const isClaimable = isFree || isMine || !isOwnerLive;
   if (!mayClaim || !isClaimable || rank === undefined) return go(NOT_OURS);
   const name = `${guard.epoch} ${guard.owner}`;
   const claimable = state.claimable?.guard === name ? state.claimable : { guard: name, since: now };

@@ -20,11 +20,21 @@ export function routesIn({ queues }: Pick<CoordinatorSettings, 'queues'>): Reado
 export function settingsOf(settings: CoordinatorSettings, map: PartitionMap, partition: number): CoordinatorSettings {
   const queues = new Map<string, Policy>();
   for (const name of new Set([...settings.queues.keys(), ...map.spreadQueues()])) {
-    const parts = map.partsIn(name, partition);
-    if (parts.length === 0) continue;
-    const policy = settings.queues.get(name) ?? settings.defaultPolicy;
-    queues.set(name, policyOfParts(policy, map.spreadOf(name), parts));
+    const policy = policyAt(settings, map, partition, name);
+    if (policy !== undefined) queues.set(name, policy);
   }
   // All of its turns come back: there is none that has to be waited for.
   return { ...settings, queues, startupHold: 0 };
+}
+
+/** The policy of a queue in this partition. Unset: it is not there, or one of which the settings say nothing. */
+export function policyAt(
+  { queues, defaultPolicy }: Pick<CoordinatorSettings, 'queues' | 'defaultPolicy'>,
+  map: PartitionMap,
+  partition: number,
+  name: string,
+): Policy | undefined {
+  const parts = map.partsIn(name, partition);
+  if (parts.length === 0 || !(queues.has(name) || map.isSpread(name))) return undefined;
+  return policyOfParts(queues.get(name) ?? defaultPolicy, map.spreadOf(name), parts);
 }

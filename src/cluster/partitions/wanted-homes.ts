@@ -44,7 +44,10 @@ export class WantedHomes {
     formats: readonly number[] = [],
     pins: Pins = new Map(),
   ) {
-    const owners = members.filter(({ weight, isLeaving }) => weight > 0 && !isLeaving);
+    const mayOwn = members.filter(({ weight }) => weight > 0);
+    const staying = mayOwn.filter(({ isLeaving }) => !isLeaving);
+    // When all of them leave, turns that live are settled by those who are still there.
+    const owners = staying.length > 0 ? staying : mayOwn;
     const pairs = pairsOf(partitions, owners, formats);
     const pinned = pinnedShares(pairs, pins);
     const wanted = assign(partitions, pairs, pinned);

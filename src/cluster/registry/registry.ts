@@ -4,6 +4,7 @@
  *
  * The registry gives liveness only. It may be late, early or wrong: two homes are kept apart by the guard in the store.
  */
+import type { QueueRemains } from '../../core/contract/views.js';
 
 /** What a member says of itself. */
 export interface Member {
@@ -23,8 +24,10 @@ export interface Member {
   readonly weight: number;
   /** It ends: it takes no partition, and hands over what it has. */
   readonly isLeaving: boolean;
-  /** The version of the cluster's record that it follows. */
+  /** The version of the routes that it follows. */
   readonly routes: number;
+  /** It follows routes that change. Unset: it has those of its start for good. */
+  readonly reroutes?: boolean;
   /** Id of the record that it follows; unset: it does not say. */
   readonly cluster?: string;
   /**
@@ -67,4 +70,12 @@ export interface HomeEntry {
   readonly address: string;
   /** It was handed over to this one, and nobody decided about it for so long, ms. Unset: it came otherwise, or it is not known. */
   readonly paused?: number;
+  /** What became of the queue that is routed anew: see {@link Statement}. Unset: nothing yet. */
+  readonly statement?: Statement;
 }
+
+/**
+ * What a home says of a queue that is to leave its partition, in the epoch of the entry. `lastToken`: it has left, that is written,
+ * and no larger token was given. `remains`: this is still there.
+ */
+export type Statement = { readonly at: number } & ({ readonly lastToken: number } | { readonly remains: QueueRemains });

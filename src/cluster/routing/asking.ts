@@ -1,5 +1,6 @@
 /** How people's calls reach homes: asked again while there is none, and never waited for without end. */
 import type { Administration, MaybePartial, Refusal, Result, Unavailable } from '../../coordinator.js';
+import type { PartitionMap } from '../partitions/partition-map.js';
 import type { HeldCall } from './gates.js';
 import { PATIENCE } from './routed-call.js';
 import type { Router } from './router.js';
@@ -10,6 +11,10 @@ export const READ_WITHIN = 5_000;
 export const CHANGE_WITHIN = 60_000;
 
 type Ask<T> = (admin: Administration, partition: number) => Promise<Result<T>>;
+
+const REROUTED = 'queues were routed anew meanwhile ("keyturn cluster route"); ask again';
+/** ms */
+const AGAIN = 50;
 
 /** @param within for homes elsewhere, ms */
 export function askHome<T>(router: Router, partition: number, within: number, ask: Ask<T>): Promise<Result<T>> {
@@ -96,6 +101,8 @@ interface Outcome<T> {
 class Asking<T> implements HeldCall {
   readonly deadline: number;
   isOver = false;
+  /** By which this partition has to be asked. */
+  readonly #map: PartitionMap;
 
   constructor(
     private readonly router: Router,
@@ -105,10 +112,15 @@ class Asking<T> implements HeldCall {
     private readonly outcome: Outcome<T>,
   ) {
     this.deadline = router.clock.now() + PATIENCE;
+    this.#map = router.map;
   }
 
   ask(): boolean {
     const { router, partition } = this;
+    if (router.map !== this.#map) {
+      this.giveUp({ kind: 'no_home', partition, description: REROUTED, retryAfter: AGAIN });
+      return true;
+    }
     const home = router.target(partition)?.home;
     if (home === undefined) return false;
     const callOff = router.homes.isHere(partition) ? undefined : this.#limit();

@@ -22,8 +22,8 @@ export class MergedWatch implements Watch {
 
   constructor(
     private readonly router: Router,
-    private readonly wanted: Wanted,
-    private readonly partitions: readonly number[],
+    readonly wanted: Wanted,
+    private partitions: readonly number[],
     private readonly watcher: Watcher,
     private readonly onEnd: (watch: MergedWatch) => void,
   ) {}
@@ -80,6 +80,14 @@ export class MergedWatch implements Watch {
       const part = this.#parts.get(partition);
       if (part !== undefined && part.home !== this.router.homes.home(partition)) this.#lost(part);
     }
+    this.#watchMissing();
+  }
+
+  /** What it watches is in these partitions from now on. What happens there until they are watched is missed, and counted. */
+  reroute(partitions: readonly number[]): void {
+    if (this.#isOver) return;
+    this.partitions = partitions;
+    for (const part of [...this.#parts.values()]) if (!partitions.includes(part.partition)) this.#lost(part);
     this.#watchMissing();
   }
 

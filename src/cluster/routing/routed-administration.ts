@@ -204,6 +204,11 @@ export class RoutedAdministration implements Administration {
     for (const watch of [...this.#watches]) watch.changed(partitions);
   }
 
+  /** Queues may be elsewhere by now. */
+  rerouted(): void {
+    for (const watch of [...this.#watches]) watch.reroute(this.#watched(watch.wanted.queue, watch.wanted.key));
+  }
+
   /** Whoever watches is told that nothing follows. */
   end(): void {
     for (const watch of [...this.#watches]) watch.end();

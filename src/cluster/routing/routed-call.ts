@@ -1,5 +1,6 @@
-import type { Calls, Pending, Refusal, Reply, Waiting } from '../../coordinator.js';
-import type { HeldCall } from './gates.js';
+import type { Calls, Coordinator, Pending, Refusal, Reply, Waiting } from '../../coordinator.js';
+import type { PartitionMap } from '../partitions/partition-map.js';
+import type { Gates, HeldCall } from './gates.js';
 import type { OpenCall } from './open-call.js';
 import type { Router } from './router.js';
 import type { Source, Target } from './target.js';
@@ -29,21 +30,52 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   #isTracked = false;
   /** Why it was called off here. */
   #ending: Refusal | undefined;
+  /** A home may have carried it out: it was asked again since. */
+  #unknown: Refusal | undefined;
+  #repeatUntil: number | undefined;
   /** Given up in the middle of being asked: its place there, too? */
   #leaves = false;
+  /** By which it is about this partition. */
+  readonly #map: PartitionMap;
 
   constructor(
     protected readonly router: Router,
-    private readonly source: Source,
+    protected readonly source: Source,
     readonly partition: number,
     private readonly reply: Reply<A>,
-  ) {}
+  ) {
+    this.#map = router.map;
+  }
 
   /** The drain refuses it. What ends turns, or only looks, goes on. */
   protected abstract readonly isNewWork: boolean;
 
+  /** Asked once more it is known again, and answered as it was. */
+  protected get mayRepeat(): boolean {
+    return false;
+  }
+
+  get holdsUpDrain(): boolean {
+    return true;
+  }
+
   /** @param elapsed ms for which the call has waited already */
-  protected abstract send(calls: Calls, elapsed: number): Waiting;
+  protected abstract send(calls: Calls, elapsed: number, to: Reply<A>, home?: Coordinator): Waiting;
+
+  /** Where it goes depends on where a queue lives. */
+  protected get isRouted(): boolean {
+    return true;
+  }
+
+  /** Before it is asked again, after a home has sent it away, ms. */
+  protected pause(): number {
+    return 0;
+  }
+
+  /** Where it waits for a home. */
+  protected get gates(): Gates {
+    return this.router.gates;
+  }
 
   /** How long it may be held from its beginning, ms. */
   protected patience(): number {
@@ -55,7 +87,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   }
 
   get deadline(): number {
-    return this.#begun() + this.patience();
+    return this.#repeatUntil ?? this.#begun() + this.patience();
   }
 
   /** Call it once. */
@@ -66,7 +98,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
       this.reply.refuse(router.ended);
       return undefined;
     }
-    if (router.gates.isShut(this.source, partition) || !this.ask()) this.#hold();
+    if (this.gates.isShut(this.source, partition) || !this.ask()) this.#hold();
     if (this.isOver || (this.#pending === undefined && this.#at === 'asked')) return undefined;
     this.#begun();
     this.#track();
@@ -74,11 +106,14 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   }
 
   ask(): boolean {
+    // Nobody has taken it, and queues may be elsewhere by now.
+    if (this.#map !== this.router.map && this.isRouted) return this.#beginAnew();
     const target = this.source.target(this.partition);
     if (target === undefined) return false;
     this.#target = target;
     this.#at = 'asking';
     target.open += 1;
+    this.router.asks(this);
     const waiting = this.#send(target);
     // It may have been answered, sent back or given up by now.
     if (this.isOver) waiting?.cancel(this.#leaves);
@@ -95,11 +130,13 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
 
   refuse(refusal: Refusal): void {
     if (refusal.kind === 'no_home') this.#bounce();
+    else if (refusal.kind === 'store_unavailable' && this.mayRepeat && !this.router.isClosed) this.#repeat(refusal);
     else if (this.#finish()) this.reply.refuse((refusal.kind === 'cancelled' && this.#ending) || refusal);
   }
 
   giveUp(refusal: Refusal): void {
-    if (this.#finish()) this.reply.refuse(refusal);
+    // That nothing was changed is not known.
+    if (this.#finish()) this.reply.refuse(this.#unknown ?? refusal);
   }
 
   cancel(leave = false): void {
@@ -125,7 +162,7 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
     if (!(closing || this.isNewWork)) return;
     // A home elsewhere says by itself whether it could be called off.
     this.#ending = refusal;
-    if (this.callOff()) this.reply.refuse(refusal);
+    if (this.callOff()) this.reply.refuse(this.#unknown ?? refusal);
     else if (closing && this.#finish()) this.reply.refuse(UNKNOWN);
   }
 
@@ -134,11 +171,30 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
     if (this.#at === 'asked') this.#pending?.callOff?.();
   }
 
+  /** As a call of its own: about another partition, or about several. It is known by this one. */
+  #beginAnew(): true {
+    if (this.#isTracked) this.router.untrack(this);
+    this.#isTracked = false;
+    this.#at = 'asking';
+    const elapsed = this.router.clock.now() - this.#begun();
+    const waiting = this.send(this.source.calls, elapsed, {
+      // What has to be noted of an answer, the other one has noted.
+      answer: (value) => this.#finish() && this.reply.answer(value),
+      // Of homes there is none for it as long as it might wait.
+      refuse: (refusal) => this.giveUp(refusal),
+    });
+    if (this.isOver) waiting?.cancel(this.#leaves);
+    else this.#at = 'asked';
+    this.#pending = waiting;
+    return true;
+  }
+
   /** @throws what the home throws: then it is over, and whoever asked tells the caller */
   #send(target: Target): Waiting {
     const since = this.#since;
     try {
-      return this.send(target.calls, since === undefined ? 0 : this.router.clock.now() - since);
+      const elapsed = since === undefined ? 0 : this.router.clock.now() - since;
+      return this.send(target.calls, elapsed, this, target.home);
     } catch (error) {
       this.#leave();
       if (!this.isOver) this.#at = 'bounced';
@@ -160,7 +216,15 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
   #hold(): void {
     this.#at = 'held';
     this.#track();
-    this.router.gates.hold(this.source, this.partition, this);
+    this.gates.hold(this.source, this.partition, this);
+  }
+
+  /** It has time anew, but once: the first home may have had it for long. */
+  #repeat(refusal: Refusal): void {
+    if (this.isOver) return;
+    this.#repeatUntil ??= this.router.clock.now() + PATIENCE;
+    this.#unknown = refusal;
+    this.#bounce();
   }
 
   /** Nothing was changed there: it is asked again, at the home that is. */
@@ -169,10 +233,18 @@ export abstract class RoutedCall<A> implements Reply<A>, Pending, HeldCall, Open
     const isAsking = this.#at === 'asking';
     this.#leave();
     this.#at = 'bounced';
-    if (!isAsking) this.#hold();
+    if (isAsking) return;
+    const pause = this.pause();
+    if (pause === 0) return this.#hold();
+    this.#at = 'held';
+    this.#track();
+    this.router.clock.after(pause, () => {
+      if (this.#at === 'held') this.gates.hold(this.source, this.partition, this);
+    });
   }
 
   #leave(): void {
+    if (this.#target !== undefined) this.router.asked(this);
     this.#target?.done();
     this.#target = undefined;
     this.#pending = undefined;

@@ -22,16 +22,8 @@ import type {
 } from '../../coordinator.js';
 import { otherGroupOfAck, otherGroupOfItems } from './groups.js';
 import type { Router } from './router.js';
-import {
-  AckCall,
-  AcquireCall,
-  AwaitCall,
-  DeQueueCall,
-  EnQueueCall,
-  NackCall,
-  RenewCall,
-  SubmitCall,
-} from './single-calls.js';
+import { AckCall, DeQueueCall, NackCall, RenewCall } from './settling-calls.js';
+import { AcquireCall, AwaitCall, EnQueueCall, SubmitCall } from './single-calls.js';
 import type { Source } from './target.js';
 import { type LastSuccess, WideAcquire } from './wide-acquire.js';
 import { AckThenNext, WideAwait, WideRenew, WideSubmit } from './wide-calls.js';

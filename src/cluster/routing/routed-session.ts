@@ -51,6 +51,8 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
   readonly #onEnd: (session: RoutedSession) => void;
   #sessionId: string | undefined;
   #hello: Hello | undefined;
+  /** How long its turns live when its stream is gone. */
+  #ttl = 0;
   #isOver = false;
   #callOffRelease: (() => void) | undefined;
 
@@ -58,6 +60,7 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
     const streams = new StreamsOfSession(router);
     super(router, streams);
     streams.owner = this;
+    streams.calls = this;
     this.#streams = streams;
     this.#listener = listener;
     this.#onEnd = onEnd;
@@ -73,6 +76,7 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
     const { consumerId, ttl = DEFAULT_TTL } = request;
     const sessionId = request.sessionId ?? `~${this.router.newId()}`;
     this.#sessionId = sessionId;
+    this.#ttl = ttl;
     const greeting = { consumerId, sessionId, ttl };
     const isNew = request.sessionId === undefined;
     this.#hello = newHello(greeting, reply);
@@ -97,8 +101,9 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
   }
 
   notice(notice: Notice): void {
+    if (notice.kind === 'turn_lost') this.router.turns.ended(notice.turn.token);
     if (this.#isOver) return;
-    if (this.#hello === undefined) return this.#listener.notice(notice);
+    if (this.#hello === undefined) return this.#tell(notice);
     this.#hello.notices.push(notice);
     if (this.#hello.notices.length >= MOST_NOTICES) this.#answerHello(this.#hello);
   }
@@ -106,7 +111,7 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
   replaced(): void {
     if (this.#isOver) return;
     const hello = this.#hello;
-    this.#end();
+    this.#end(Number.NEGATIVE_INFINITY);
     this.#listener.replaced();
     hello?.reply.refuse({ kind: 'session_replaced', sessionId: hello.greeting.sessionId });
   }
@@ -123,6 +128,7 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
   /** Of turns that the answer to the hello cannot name any more the worker hears one by one. */
   greeted(partition: number, { turns, turnCount }: HelloAnswer): void {
     const hello = this.#hello;
+    for (const turn of turns) this.router.turns.kept(turn, this.#streams.life);
     if (hello === undefined) {
       for (const turn of turns) this.notice({ kind: 'turn_kept', turn });
       return;
@@ -190,9 +196,17 @@ export class RoutedSession extends RoutedCalls implements Session, SessionOwner 
     this.#streams.answered();
   }
 
-  #end(): void {
+  #tell(notice: Notice): void {
+    this.#listener.notice(notice);
+    this.router.onEnded?.();
+  }
+
+  /** @param until its turns live, by the clock; unset: for the time in which it may come back */
+  #end(until = this.router.clock.now() + this.#ttl): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#streams.life.until = until;
+    this.router.onEnded?.();
     this.#callOffRelease?.();
     this.#hello?.callOff?.();
     this.#hello = undefined;

@@ -1,8 +1,9 @@
-import type { Coordinator, CoordinatorSettings, Refusal, TurnRef } from '../../coordinator.js';
+import type { Calls, Coordinator, CoordinatorSettings, Refusal, TurnRef } from '../../coordinator.js';
 import type { Clock } from '../../local/clock.js';
 import type { Homes } from '../partitions/homes.js';
 import type { PartitionMap } from '../partitions/partition-map.js';
 import { Gates, type HeldCall } from './gates.js';
+import { LiveTurns } from './live-turns.js';
 import type { OpenCall } from './open-call.js';
 import { type Source, Target } from './target.js';
 
@@ -28,10 +29,18 @@ export class Router implements Source {
   readonly settings: CoordinatorSettings;
   readonly incarnation: string;
   readonly gates: Gates;
+  /** Of calls about leaders. */
+  readonly leaderGates: Gates;
+  readonly turns: LiveTurns;
   map: PartitionMap;
+  #calls: Calls | undefined;
   /** Set: no new work is taken any more, for this reason. */
   ended: Refusal | undefined;
   isClosed = false;
+  /** Set while it drains: something has ended that it waits for. */
+  onEnded: (() => void) | undefined;
+  /** Calls that homes have and have not answered, of those that hold up a drain. */
+  #asked = 0;
   readonly #targets: (Target | undefined)[] = [];
   /** Calls that wait. */
   readonly #open = new Set<OpenCall>();
@@ -44,7 +53,20 @@ export class Router implements Source {
     this.clock = clock;
     this.settings = settings;
     this.incarnation = incarnation;
-    this.gates = new Gates(clock, homes, failed ?? ((error) => thrown(clock, error)));
+    this.turns = new LiveTurns(clock);
+    const fails = failed ?? ((error: unknown) => thrown(clock, error));
+    this.gates = new Gates(clock, homes, fails);
+    this.leaderGates = new Gates(clock, homes, fails);
+  }
+
+  get calls(): Calls {
+    if (this.#calls === undefined) throw new TypeError('the router has no calls yet');
+    return this.#calls;
+  }
+
+  /** Set before anything is asked. */
+  set calls(calls: Calls) {
+    this.#calls = calls;
   }
 
   target(partition: number): Target | undefined {
@@ -63,6 +85,24 @@ export class Router implements Source {
 
   untrack(call: OpenCall): void {
     this.#open.delete(call);
+    this.onEnded?.();
+  }
+
+  asks({ holdsUpDrain }: OpenCall): void {
+    if (holdsUpDrain) this.#asked += 1;
+  }
+
+  /** It was answered, refused, sent back or given up. */
+  asked({ holdsUpDrain }: OpenCall): void {
+    if (holdsUpDrain) this.#asked -= 1;
+    this.onEnded?.();
+  }
+
+  /** Whether a call is open that a drain has to wait for. */
+  get isBusy(): boolean {
+    if (this.#asked > 0) return true;
+    for (const { holdsUpDrain } of this.#open) if (holdsUpDrain) return true;
+    return false;
   }
 
   /** Refuses calls that wait: those for new work, or all. */
@@ -86,6 +126,8 @@ export class Router implements Source {
   undeliverable(turns: readonly TurnRef[], unwanted = false): void {
     const [first] = turns;
     if (first === undefined) return;
+    for (const { token } of turns) this.turns.ended(token);
+    this.onEnded?.();
     for (const [partition, some] of byPartition(turns, (turn) => this.partitionOf(turn))) {
       const target = this.target(partition);
       if (target !== undefined) target.home.undeliverable(some, unwanted);

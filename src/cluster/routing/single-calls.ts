@@ -1,26 +1,18 @@
 /** Calls of workers that one partition answers, one kind a class: what is asked, and how long it may be held. */
 import type {
-  AckAnswer,
-  AckRequest,
   AcquireAnswer,
   AcquireRequest,
   AwaitAnswer,
   AwaitRequest,
   Calls,
-  DeQueueAnswer,
-  DeQueueRequest,
   EnQueueAnswer,
   EnQueueRequest,
-  NackAnswer,
-  NackRequest,
-  Refusal,
-  RenewAnswer,
-  RenewRequest,
   Reply,
   SubmitAnswer,
   SubmitRequest,
   Waiting,
 } from '../../coordinator.js';
+import { given, notGiven } from './given.js';
 import { PATIENCE, RoutedCall } from './routed-call.js';
 import type { Router } from './router.js';
 import type { Source } from './target.js';
@@ -49,9 +41,21 @@ export class EnQueueCall extends RoutedCall<EnQueueAnswer> {
     return patienceOf(this.#wait(), this.request.maxWait);
   }
 
-  protected send(calls: Calls, elapsed: number): Waiting {
+  protected send(calls: Calls, elapsed: number, to: Reply<EnQueueAnswer>): Waiting {
     const { request } = this;
-    return calls.enQueue(elapsed === 0 ? request : this.#rest(elapsed), this);
+    return calls.enQueue(elapsed === 0 ? request : this.#rest(elapsed), to);
+  }
+
+  override answer(value: EnQueueAnswer): boolean {
+    if (value.decision !== 'accept') return super.answer(value);
+    const { turns } = this.router;
+    const { turn, ticket = this.request.ticket } = value;
+    // First: who hears of it may settle it at once.
+    turns.given(turn, this.source.life);
+    if (ticket !== undefined) turns.named(turn, ticket);
+    const isHeard = super.answer(value);
+    if (!isHeard) turns.ended(turn.token);
+    return isHeard;
   }
 
   #wait(): number {
@@ -74,27 +78,6 @@ export class EnQueueCall extends RoutedCall<EnQueueAnswer> {
   }
 }
 
-export class DeQueueCall extends RoutedCall<DeQueueAnswer> {
-  constructor(
-    router: Router,
-    source: Source,
-    partition: number,
-    private readonly request: DeQueueRequest,
-    reply: Reply<DeQueueAnswer>,
-  ) {
-    super(router, source, partition, reply);
-  }
-
-  protected get isNewWork(): boolean {
-    return false;
-  }
-
-  protected send(calls: Calls): Waiting {
-    calls.deQueue(this.request, this);
-    return undefined;
-  }
-}
-
 export class SubmitCall extends RoutedCall<SubmitAnswer> {
   constructor(
     router: Router,
@@ -114,10 +97,10 @@ export class SubmitCall extends RoutedCall<SubmitAnswer> {
     return patienceOf(this.request.waitForRoom);
   }
 
-  protected send(calls: Calls, elapsed: number): Waiting {
+  protected send(calls: Calls, elapsed: number, to: Reply<SubmitAnswer>): Waiting {
     const { request } = this;
     const waitForRoom = Math.max(0, request.waitForRoom - elapsed);
-    return calls.submit(elapsed === 0 ? request : { ...request, waitForRoom }, this);
+    return calls.submit(elapsed === 0 ? request : { ...request, waitForRoom }, to);
   }
 }
 
@@ -142,90 +125,16 @@ export class AcquireCall extends RoutedCall<AcquireAnswer> {
     return this.held ?? patienceOf(this.request.wait);
   }
 
-  protected send(calls: Calls, elapsed: number): Waiting {
+  protected send(calls: Calls, elapsed: number, to: Reply<AcquireAnswer>): Waiting {
     const { request } = this;
-    return calls.acquire(elapsed === 0 ? request : { ...request, wait: Math.max(0, request.wait - elapsed) }, this);
-  }
-}
-
-export class AckCall extends RoutedCall<AckAnswer> {
-  /** No new work is taken any more: where it is asked from now on, it is without its `next`. */
-  #isAlone = false;
-
-  constructor(
-    router: Router,
-    source: Source,
-    partition: number,
-    private readonly request: AckRequest,
-    reply: Reply<AckAnswer>,
-  ) {
-    super(router, source, partition, reply);
+    return calls.acquire(elapsed === 0 ? request : { ...request, wait: Math.max(0, request.wait - elapsed) }, to);
   }
 
-  protected get isNewWork(): boolean {
-    return false;
-  }
-
-  protected send(calls: Calls, elapsed: number): Waiting {
-    const { request } = this;
-    const { next } = request;
-    if (next !== undefined && this.#isAlone) return calls.ack({ ...request, next: undefined }, this);
-    if (elapsed === 0 || next === undefined) return calls.ack(request, this);
-    return calls.ack({ ...request, next: { ...next, wait: Math.max(0, next.wait - elapsed) } }, this);
-  }
-
-  /** Only its `next` is new work: the Ack is answered, with an empty one. */
-  override end(refusal: Refusal, closing: boolean): void {
-    this.#isAlone = true;
-    if (closing) super.end(refusal, closing);
-    else this.stopWaiting();
-  }
-
-  override answer(value: AckAnswer): boolean {
-    const isCut = this.#isAlone && this.request.next !== undefined && value.next === undefined;
-    return super.answer(isCut ? { ...value, next: { deliveries: [] } } : value);
-  }
-}
-
-export class NackCall extends RoutedCall<NackAnswer> {
-  constructor(
-    router: Router,
-    source: Source,
-    partition: number,
-    private readonly request: NackRequest,
-    reply: Reply<NackAnswer>,
-  ) {
-    super(router, source, partition, reply);
-  }
-
-  protected get isNewWork(): boolean {
-    return false;
-  }
-
-  protected send(calls: Calls): Waiting {
-    calls.nack(this.request, this);
-    return undefined;
-  }
-}
-
-export class RenewCall extends RoutedCall<RenewAnswer> {
-  constructor(
-    router: Router,
-    source: Source,
-    partition: number,
-    private readonly request: RenewRequest,
-    reply: Reply<RenewAnswer>,
-  ) {
-    super(router, source, partition, reply);
-  }
-
-  protected get isNewWork(): boolean {
-    return false;
-  }
-
-  protected send(calls: Calls): Waiting {
-    calls.renew(this.request, this);
-    return undefined;
+  override answer(value: AcquireAnswer): boolean {
+    given(this.router, this.source, value.deliveries);
+    const isHeard = super.answer(value);
+    if (!isHeard) notGiven(this.router, value.deliveries);
+    return isHeard;
   }
 }
 
@@ -244,12 +153,17 @@ export class AwaitCall extends RoutedCall<AwaitAnswer> {
     return false;
   }
 
+  /** It gives and ends nothing. Whoever waits is refused at the end. */
+  override get holdsUpDrain(): boolean {
+    return false;
+  }
+
   protected override patience(): number {
     return patienceOf(this.request.wait);
   }
 
-  protected send(calls: Calls, elapsed: number): Waiting {
+  protected send(calls: Calls, elapsed: number, to: Reply<AwaitAnswer>): Waiting {
     const { request } = this;
-    return calls.awaitItem(elapsed === 0 ? request : { ...request, wait: Math.max(0, request.wait - elapsed) }, this);
+    return calls.awaitItem(elapsed === 0 ? request : { ...request, wait: Math.max(0, request.wait - elapsed) }, to);
   }
 }

@@ -3,6 +3,8 @@ import type {
   Coordinator,
   CoordinatorStanding,
   CoordinatorStats,
+  GroupNumbers,
+  GroupStats,
   HistogramView,
   JournalStats,
   QueueNumbers,
@@ -20,6 +22,8 @@ export class StatsOfMember {
 
   /** Of each queue that a home has told of. */
   readonly #queues = new WeakMap<QueueNumbers, QueueNumbers>();
+
+  readonly #groups = new WeakMap<GroupNumbers, GroupNumbers>();
 
   constructor(
     private readonly router: Router,
@@ -42,7 +46,10 @@ export class StatsOfMember {
     return { ...this.#standing(standings), queues: [...parts.values()].map(mergeQueues) };
   }
 
-  async inSlices(take: (queue: QueueNumbers) => void): Promise<CoordinatorStanding> {
+  async inSlices(
+    take: (queue: QueueNumbers) => void,
+    takeGroup?: (group: GroupNumbers) => void,
+  ): Promise<CoordinatorStanding> {
     const standings: CoordinatorStanding[] = [];
     const spread = new Map<string, QueueNumbers[]>();
     for (const [partition, home] of this.#here()) {
@@ -53,7 +60,8 @@ export class StatsOfMember {
         if (known === undefined) spread.set(queue.name, [queue]);
         else known.push(queue);
       };
-      standings.push(await home.statsInSlices(one));
+      const group = takeGroup && ((numbers: GroupNumbers) => takeGroup(this.#ownedGroup(numbers, partition, home)));
+      standings.push(await home.statsInSlices(one, group));
     }
     for (const name of this.#spread.keys()) if (!spread.has(name)) this.#spread.delete(name);
     for (const [name, parts] of spread) take(this.#spreadQueue(name, parts));
@@ -65,6 +73,15 @@ export class StatsOfMember {
     if (owned === undefined) {
       owned = new OwnedQueue(queue, () => this.router.homes.home(partition) === home);
       this.#queues.set(queue, owned);
+    }
+    return owned;
+  }
+
+  #ownedGroup(group: GroupNumbers, partition: number, home: Coordinator): GroupNumbers {
+    let owned = this.#groups.get(group);
+    if (owned === undefined) {
+      owned = new OwnedGroup(group, () => this.router.homes.home(partition) === home);
+      this.#groups.set(group, owned);
     }
     return owned;
   }
@@ -100,7 +117,8 @@ export class StatsOfMember {
     const journals = parts.flatMap(({ journal }) => journal ?? []);
     return {
       sessions: this.sessions(),
-      waitingCalls: sum(parts, ({ waitingCalls }) => waitingCalls) + this.router.gates.size,
+      waitingCalls:
+        sum(parts, ({ waitingCalls }) => waitingCalls) + this.router.gates.size + this.router.leaderGates.size,
       payloadBytes: sum(parts, ({ payloadBytes }) => payloadBytes),
       payloadLimit: this.router.settings.limits.payloadMemoryBytes,
       ...(journals.length === 0 ? {} : { journal: mergeJournals(journals) }),
@@ -125,6 +143,26 @@ class OwnedQueue implements QueueNumbers {
 
   stats(): QueueStats {
     return this.queue.stats();
+  }
+}
+
+/** The same of a group. */
+class OwnedGroup implements GroupNumbers {
+  constructor(
+    private readonly group: GroupNumbers,
+    private readonly isHere: () => boolean,
+  ) {}
+
+  get name(): string {
+    return this.group.name;
+  }
+
+  get isGone(): boolean {
+    return this.group.isGone || !this.isHere();
+  }
+
+  stats(): GroupStats {
+    return this.group.stats();
   }
 }
 

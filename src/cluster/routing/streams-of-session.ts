@@ -1,4 +1,5 @@
 import type {
+  Calls,
   Coordinator,
   HelloAnswer,
   HelloRequest,
@@ -8,6 +9,7 @@ import type {
   SessionStamp,
 } from '../../coordinator.js';
 import { isAway } from './asking.js';
+import { SessionLife } from './live-turns.js';
 import type { Router } from './router.js';
 import { NoStream, StreamAtHome, type StreamOwner } from './stream-at-home.js';
 import type { Source, Target } from './target.js';
@@ -38,6 +40,8 @@ export interface Greeting {
 
 /** The streams of one session at the homes of all partitions, each opened when it is needed. */
 export class StreamsOfSession implements Source, StreamOwner {
+  /** Of the turns that are tied to it. */
+  readonly life = new SessionLife();
   readonly #streams: (StreamAtHome | undefined)[] = [];
   #greeting: HelloRequest | undefined;
   /** Calls that waited for the answer to this hello hear that it was refused. */
@@ -51,8 +55,18 @@ export class StreamsOfSession implements Source, StreamOwner {
 
   /** Set before anything is asked. */
   owner: SessionOwner | undefined;
+  #calls: Calls | undefined;
 
   constructor(private readonly router: Router) {}
+
+  /** Those of the session; of the router until they are set. */
+  get calls(): Calls {
+    return this.#calls ?? this.router.calls;
+  }
+
+  set calls(calls: Calls) {
+    this.#calls = calls;
+  }
 
   target(partition: number): Target | undefined {
     // Calls that only end turns go on without the session.

@@ -1,4 +1,5 @@
 import type { Calls, Coordinator } from '../../coordinator.js';
+import type { TurnLife } from './live-turns.js';
 
 /** Where the calls about one partition go now: its home, or a session's stream there. */
 export class Target {
@@ -20,6 +21,10 @@ export class Target {
 
 /** Whose calls they are: those of a session go to its streams at the homes, others to the homes themselves. */
 export interface Source {
+  /** Of the turns that are tied to its session; unset: it has none. */
+  readonly life?: TurnLife;
   /** Unset: nobody takes calls about this partition now. */
   target(partition: number): Target | undefined;
+  /** All of them: a call that is about another partition by now begins there anew. */
+  readonly calls: Calls;
 }

@@ -22,6 +22,7 @@ export interface LastSuccess {
  * brings any is the answer, and what comes later from others is given back at its home.
  */
 export class WideAcquire implements Pending, OpenCall {
+  readonly holdsUpDrain = true;
   /**
    * `recall`: what was the ticket given before? `sweep`: one home after the other, without waiting. `park`: all of them.
    * `decided`: called off, but a home had decided. `given_up`: nobody waits for the answer any more.

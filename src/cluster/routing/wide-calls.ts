@@ -16,7 +16,8 @@ import type {
   Waiting,
 } from '../../coordinator.js';
 import { byPartition, type Router } from './router.js';
-import { AwaitCall, RenewCall, SubmitCall } from './single-calls.js';
+import { RenewCall } from './settling-calls.js';
+import { AwaitCall, SubmitCall } from './single-calls.js';
 import type { Source } from './target.js';
 
 /**

@@ -6,8 +6,8 @@ import type { ClusterRecord, ClusterStore } from './cluster-store.js';
 /** Others are as fast a few times, not always. */
 const TRIES = 20;
 
-/** The revision of a record: of the one that the first member wrote it is the version of its routes. */
-function revisionOf({ revision, version }: ClusterRecord): number {
+/** Of a record: of the one that the first member wrote it is the version of its routes. */
+export function revisionOf({ revision, version }: Pick<ClusterRecord, 'revision' | 'version'>): number {
   return revision ?? version;
 }
 

@@ -83,11 +83,24 @@ export interface ClusterRecord {
   readonly format?: number;
   /** Of partitions that people moved, by their numbers. Unset: none. */
   readonly pins?: Readonly<Record<string, Pin>>;
+  /** A route that is about to change: homes give up what they serve of that queue. Unset: none is. */
+  readonly rerouting?: Rerouting;
 }
 
 export interface Route {
   readonly group: string;
   readonly spread: number;
+  /** Where the queue was before, no larger token was given. Unset: it was nowhere else. */
+  readonly above?: number;
+}
+
+/** A queue leaves the partitions where it is. When all of them have given it up its route becomes the other one. */
+export interface Rerouting extends Pick<Route, 'group' | 'spread'> {
+  readonly queue: string;
+  /** The revision of the record that set it. */
+  readonly at: number;
+  /** What is only remembered of the queue, and what people set, may be forgotten. */
+  readonly acceptLoss: boolean;
 }
 
 /** A member that a person wants as the home of a partition, for as long as it lives. */
@@ -120,6 +133,12 @@ export interface ClusterSight {
   readonly orders: ReadonlyMap<number, RestoreOrder>;
 }
 
+/** Rows that were read before the claim. Only a cache: what it has counts when the store has proved that nothing is missing. */
+export interface PartitionAhead {
+  /** Reads what was written meanwhile. @returns whether it is still of use. @throws JournalError */
+  catchUp(): Promise<boolean>;
+}
+
 /** Rows of a whole partition, written beside those that count. */
 export interface NewRows {
   /** At most about a thousand rows and 1 MiB at a time. @throws JournalError */
@@ -147,7 +166,7 @@ export interface ClusterStore {
   /** Whether there is a record. @throws JournalError */
   hasRecord(): Promise<boolean>;
   /**
-   * Writes a new record over the one of this revision. `amend` reads, changes and writes.
+   * Writes a new record over the one of this revision and of the same cluster. `amend` reads, changes and writes.
    * @returns whether that was still the one that stood there
    * @throws JournalError
    */
@@ -163,6 +182,11 @@ export interface ClusterStore {
    * @returns false: another one stands there now, nothing was done. @throws JournalError
    */
   restoreRecord(record: ClusterRecord, seen: string, waiting: readonly number[]): Promise<boolean>;
+  /**
+   * Takes back the record of a cluster that never began: no partition of it was claimed, and nothing is ordered.
+   * @returns false: it stands, or another one does. @throws JournalError
+   */
+  withdrawRecord(record: ClusterRecord): Promise<boolean>;
   /** @throws JournalError */
   order(orders: ReadonlyMap<number, RestoreOrder>): Promise<void>;
   /** Their guards are back. @throws JournalError */
@@ -172,12 +196,21 @@ export interface ClusterStore {
   /** @param mark unset: it is done, or nothing came of it. @throws JournalError */
   markImport(mark: ImportMark | undefined): Promise<void>;
   /**
-   * Takes the guard over, if it is as expected, and raises the floor. The answer may be lost although it was done: then
+   * Takes the guard over, if it is as expected, and raises the floor. Of a guard that alone is gone the rows count that are
+   * there. The answer may be lost although it was done: then
    * `guards` shows an owner that this member made. @throws JournalError
    */
   claim(claim: Claim): Promise<Claimed | NotClaimed>;
-  /** The rows of a partition that was claimed, until it is released, closed or fenced. */
-  open(claimed: Claimed): PartitionStore;
+  /**
+   * Reads the rows of a partition of which another one is still the home, for who is going to claim it soon.
+   * @returns undefined: it cannot be read ahead now. @throws JournalError
+   */
+  readAhead(partition: number): Promise<PartitionAhead | undefined>;
+  /**
+   * The rows of a partition that was claimed, until it is released, closed or fenced.
+   * @param ahead what {@link readAhead} read of it: it is used if the store proves that it is all there is
+   */
+  open(claimed: Claimed, ahead?: PartitionAhead): PartitionStore;
   /** Called when the store seems to be another one than before (a failover): every home looks at its guards at once. */
   onFailover: (() => void) | undefined;
   /** Ends all connections. What is under way is not known to be written. */

@@ -28,12 +28,7 @@ export function enQueue(
   stream?: Stream,
 ): Caller | undefined {
   const queue = state.draining ? DRAINING : findOrMakeQueue(state, request.queue, now);
-  if (isRefusal(queue)) {
-    const known = state.queues.get(request.queue);
-    if (known !== undefined) countRejected(known, queue);
-    state.effects.push({ kind: 'refuse', to: reply, refusal: queue }, false);
-    return undefined;
-  }
+  if (isRefusal(queue)) return turnAway(state, request, reply, queue);
   // ms. `maxWait` is what the call itself has left: it cuts the wait that was asked for, and the queue's `wait` too.
   const { consumerId, ticket, lease, idempotencyKey, maxWait } = request;
   const wanted = request.wait ?? queue.policy.wait;
@@ -41,6 +36,18 @@ export function enQueue(
   const lane = currentOrNewLane(state, queue, request.key, now);
   const asker = { kind: 'enqueue', reply, stream } as const;
   return arrive(state, lane, { asker, consumerId, ticket, lease, idempotencyKey, wait, arrivedAt: now }, now);
+}
+
+function turnAway(
+  state: CoreState,
+  { queue }: EnQueueRequest,
+  reply: Reply<EnQueueAnswer>,
+  refusal: Refusal,
+): undefined {
+  const known = state.queues.get(queue);
+  if (known !== undefined) countRejected(known, refusal);
+  state.effects.push({ kind: 'refuse', to: reply, refusal }, false);
+  return undefined;
 }
 
 /**

@@ -3,7 +3,7 @@
 import type { DeQueueAnswer, DeQueueRequest, Refusal, Reply } from '../contract/model.js';
 import { giveUp, refuseCancelled } from '../lane/arrivals.js';
 import { currentLane } from '../lane/current-lanes.js';
-import { finishedWith, GIVEN_UP, settle } from '../lane/settle.js';
+import { finishedWith, GIVEN_UP, type Outcome, settle } from '../lane/settle.js';
 import { turnOf } from '../state/lane.js';
 import { findQueue, isRefusal, isSettledLate } from '../state/queues.js';
 import { type Lane, type Stream, Turn } from '../state/records.js';
@@ -113,10 +113,7 @@ function endCallersTurn(
   by: Stream | undefined,
 ): DeQueueAnswer | Refusal {
   const { lane, assignment } = turn;
-  if (assignment.kind === 'items') {
-    lane.queue.counters.rejected.use_ack += 1;
-    return { kind: 'use_ack', queue: lane.queue.name, key: lane.key };
-  }
+  if (assignment.kind === 'items') return useAck(lane);
   const { abandoned } = request;
   const outcome = abandoned ? GIVEN_UP : finishedWith(request.result);
   if (lane.line === undefined) {
@@ -124,6 +121,24 @@ function endCallersTurn(
     settle(state, turn, outcome, abandoned ? ABANDONED : DONE, now, by);
     return NOBODY_WAITS;
   }
+  return settleBeforeLine(state, turn, outcome, abandoned, now, by);
+}
+
+function useAck({ queue, key }: Lane): Refusal {
+  queue.counters.rejected.use_ack += 1;
+  return { kind: 'use_ack', queue: queue.name, key };
+}
+
+/** Somebody waits for the key, and may have its turn before the answer is complete. */
+function settleBeforeLine(
+  state: CoreState,
+  turn: Turn,
+  outcome: Outcome,
+  abandoned: boolean,
+  now: number,
+  by: Stream | undefined,
+): DeQueueAnswer {
+  const { lane } = turn;
   // Filled in after the turn ended, when it is known who came next. The settlement keeps the same object, so a repeated
   // call gets the same numbers.
   const answer = { promoted: false, waiting: 0 };

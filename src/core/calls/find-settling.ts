@@ -6,7 +6,7 @@ import { currentLaneOfToken } from '../lane/current-lanes.js';
 import type { StaleCall } from '../state/counters.js';
 import { turnOf } from '../state/lane.js';
 import { findQueue, isRefusal } from '../state/queues.js';
-import type { Turn } from '../state/records.js';
+import type { Lane, Turn } from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
 import { endingOf } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
@@ -41,6 +41,19 @@ export function findSettling(
   const lane = queue === undefined ? undefined : currentLaneOfToken(state, queue, key, token, now);
   const turn = lane === undefined ? undefined : turnOf(lane);
   if (turn?.token === token) return turn;
+  return notLive(state, call, queueName, key, token, lane, now);
+}
+
+/** Apart from the usual case: it is the token of the live turn. */
+function notLive(
+  state: CoreState,
+  call: StaleCall,
+  queueName: string,
+  key: string,
+  token: number,
+  lane: Lane | undefined,
+  now: number,
+): Settling {
   const ending = lane === undefined ? undefined : endingOf(lane, token);
   if (ending?.ended === 'settled') return ending;
   if (ending === undefined && adoptable(state, queueName, key, token, lane, now))

@@ -1,6 +1,7 @@
 import type * as leader from '../contract/leader.js';
 import type { Reply } from '../contract/model.js';
 import * as leaders from '../leaders/calls.js';
+import { groupNumbers } from '../leaders/numbers.js';
 import type { WaitingLeaderCall } from '../state/leader-group.js';
 import { Steps } from './steps.js';
 
@@ -41,5 +42,10 @@ export abstract class LeaderCalls extends Steps {
     this.begin(now);
     leaders.cancelLeaderCall(this.state, call, now);
     this.finish(undefined, now);
+  }
+
+  /** The numbers of all groups, one at a time, as those of queues. @param clock the same one each time */
+  groupNumbers(clock: () => number): Generator<leader.GroupNumbers, undefined> {
+    return groupNumbers(this.state, clock);
   }
 }

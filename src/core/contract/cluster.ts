@@ -13,6 +13,10 @@ export interface ClusterView extends MaybePartial {
   readonly members: readonly MemberView[];
   /** Of each partition, by number. */
   readonly homes: readonly HomeView[];
+  /** Of queues that have one in the record, by name. */
+  readonly routes: readonly QueueRoute[];
+  /** Grows with every change of them. */
+  readonly routesVersion: number;
 }
 
 export interface MemberView {
@@ -112,6 +116,32 @@ export interface RestoreView {
 /** The format of rows that is fixed. */
 export interface FinalizeView {
   readonly format: number;
+  /** It was another one before. */
+  readonly isChanged: boolean;
+}
+
+/** Where a queue lives. */
+export interface QueueRoute {
+  readonly queue: string;
+  readonly group: string;
+  readonly spread: number;
+  /** Those in which its keys are, in their order. */
+  readonly partitions: readonly number[];
+  /** It is being changed now. */
+  readonly isChanging: boolean;
+}
+
+/** Neither group nor spread: it only asks. Never both. */
+export interface RouteRequest {
+  readonly queue: string;
+  readonly group: string | undefined;
+  readonly spread: number | undefined;
+  /** What is only remembered of the queue, and what people set, is forgotten. */
+  readonly acceptLoss: boolean;
+}
+
+export interface RouteView {
+  readonly route: QueueRoute;
   /** It was another one before. */
   readonly isChanged: boolean;
 }

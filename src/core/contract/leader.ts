@@ -3,8 +3,9 @@
  * `term`. Durations are ms; instants in answers are ms since the Unix epoch.
  */
 import type { Bytes, SessionStamp } from './model.js';
+import type { HistogramView } from './views.js';
 
-/** Bounds of leaderships. */
+/** Bounds of leaderships, of all that this process decides about together. */
 export const LEADER_LIMITS = Object.freeze({
   minTtl: 500,
   maxTtl: 3_600_000,
@@ -49,7 +50,7 @@ export interface CandidateTerms {
 export interface StandRequest extends CandidateTerms {
   readonly group: string;
   readonly candidateId: string;
-  /** Of the stream: of two streams that say the same id the newer has the candidacy. */
+  /** Of the stream, which `by` names: of two streams that say the same candidate the newer has the candidacy. */
   readonly stamp: SessionStamp;
   /** The term that it has or had last. Unset: it knows of none. */
   readonly term: number | undefined;
@@ -126,6 +127,36 @@ export interface GroupView {
   readonly leader: LeaderView | undefined;
   readonly candidates: number;
   readonly predecessor: PredecessorView;
+  /** What those who stand wait for. Unset: nobody waits. */
+  readonly waits: GroupWait | undefined;
+}
+
+export interface GroupWait {
+  /** A sentence for people. */
+  readonly why: string;
+  /** At the latest. Unset: nobody knows. */
+  readonly until: number | undefined;
+}
+
+/** What is counted of a group, and how it stands. */
+export interface GroupStats {
+  /** Terms that ended and whose leader was inaugurated. */
+  readonly terms: Readonly<Record<'handed_over' | 'lost', number>>;
+  readonly inaugurationsFailed: number;
+  /** From the last sign of life of a leader until the next one was inaugurated, seconds. */
+  readonly without: HistogramView;
+  readonly candidates: number;
+  /** For how long nobody leads that was inaugurated, ms. Unset: somebody does, or nobody is missed. */
+  readonly vacant: number | undefined;
+}
+
+/** The numbers of one group, to be asked for whenever: the same object for as long as there is the group. */
+export interface GroupNumbers {
+  readonly name: string;
+  /** There is no group of this name any more. */
+  readonly isGone: boolean;
+  /** Of a group that is forgotten: what it had counted by then. */
+  stats(): GroupStats;
 }
 
 export interface AwaitLeaderRequest {

@@ -343,6 +343,7 @@ export type Refusal =
       readonly because:
         | 'no_cluster'
         | 'not_movable'
+        | 'not_routable'
         | 'nothing_to_restore'
         | 'other_cluster'
         | 'not_restorable'

@@ -167,6 +167,25 @@ export interface LimitsChange {
   readonly maxInFlight: number | 'none' | undefined;
 }
 
+/** What of a queue is in a partition that it is to leave. */
+export interface QueueRemains {
+  /** That wait or are in flight. */
+  readonly items: number;
+  readonly turns: number;
+  /** Of EnQueue, in their lines. */
+  readonly callers: number;
+  readonly deadLetters: number;
+  /** That are parked or delayed. */
+  readonly keys: number;
+  /** Of its items, those that others wait for. */
+  readonly dependants: number;
+  /** Results, and idempotency keys that are done. */
+  readonly remembered: number;
+  readonly paused: boolean;
+  /** A person set some. */
+  readonly limits: boolean;
+}
+
 export interface LimitsView extends MaybePartial {
   readonly rate: RatePolicy | undefined;
   readonly maxInFlight: number | undefined;

@@ -145,9 +145,11 @@ class Writer {
     this.rows.push(paused ? { put: row } : { delete: row });
   }
 
-  /** It stays for good: nobody can take back that something was set. */
+  /** It goes with the queue: nobody can take back that something was set. */
   #limits({ name, limitsSet }: Queue): void {
-    if (limitsSet !== undefined) this.#put({ table: 'limits', queue: name, ...limitsSet });
+    const row = { table: 'limits', queue: name } as const;
+    if (limitsSet === undefined) this.rows.push({ delete: row });
+    else this.#put({ ...row, ...limitsSet });
   }
 
   #leader(name: string): void {

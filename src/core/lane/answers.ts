@@ -26,16 +26,19 @@ import { endOf, lifeOf } from './lease.js';
  * where no moment ends the turn. `attempt` is that of the first item, and 0 without items (S25).
  */
 export function turnView(state: CoreState, turn: Turn, now: number): TurnView {
-  const lane = turn.lane;
-  const assignment = turn.assignment;
+  const { lane, assignment } = turn;
   return {
     queue: lane.queue.name,
     key: lane.key,
     token: turn.token,
     lease: lifeOf(turn, now),
     leaseExpiresAt: endOf(turn) + state.wallOffset,
-    attempt: assignment.kind === 'items' ? (assignment.items[0]?.attempts ?? 0) + 1 : 0,
+    attempt: assignment.kind === 'items' ? attemptOf(assignment.items) : 0,
   };
+}
+
+function attemptOf([first]: readonly Item[]): number {
+  return (first?.attempts ?? 0) + 1;
 }
 
 /**
@@ -86,11 +89,15 @@ export function answerDeliveries(
 /** ACCEPT: it is the caller's turn. It waits for the disk also where the session is not written to which it is tied. */
 export function answerTurn(state: CoreState, asker: Asker, turn: Turn, now: number): void {
   const late = tellsLateOn(turn.lane.queue, asker.stream);
-  if (asker.kind !== 'enqueue') return answerDeliveries(state, asker, [deliveryView(state, turn, now)], late);
+  if (asker.kind !== 'enqueue') return answerDelivery(state, asker, turn, late, now);
   const ticket = typeof turn.ticket === 'string' ? turn.ticket : undefined;
   const answer = { decision: 'accept', turn: turnView(state, turn, now), ticket } as const;
   turn.lane.queue.counters.accepted += 1;
   state.effects.push({ kind: 'enqueue', to: asker.reply, answer }, late);
+}
+
+function answerDelivery(state: CoreState, asker: DeliveryAsker, turn: Turn, late: boolean, now: number): void {
+  answerDeliveries(state, asker, [deliveryView(state, turn, now)], late);
 }
 
 /**
@@ -115,7 +122,8 @@ export function answerBlock(
   state.effects.push({ kind: 'enqueue', to: asker.reply, answer }, late);
 }
 
-interface Decline {
+/** Why an arrival is declined. */
+export interface Decline {
   readonly reason: Reason;
   /** Who waits instead (S4). */
   readonly survivorId?: string | undefined;

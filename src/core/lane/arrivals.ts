@@ -7,7 +7,7 @@
  * knows that nobody is there to hear it.
  */
 
-import type { Durability, Reason } from '../contract/model.js';
+import type { Durability } from '../contract/model.js';
 import { CANCELLED, limitRefusal, queueFull, RETRY_SOON, TOKENS_USED_UP } from '../contract/refusals.js';
 import { finish } from '../items/finish.js';
 import { recallKey } from '../items/idempotency.js';
@@ -20,7 +20,7 @@ import type { CoreState } from '../state/state.js';
 import { isWaiting, mayNotWait } from '../state/wait-list.js';
 import { after } from '../structures/due.js';
 import type { Line } from '../structures/line.js';
-import { answerBlock, answerDecline, answerTurn, nameOf, refuse } from './answers.js';
+import { answerBlock, answerDecline, answerTurn, type Decline, nameOf, refuse } from './answers.js';
 import { closedGate, hasGateLine } from './gates.js';
 import { restIfNew } from './phase.js';
 import { delayOf, resolve } from './resolve.js';
@@ -70,32 +70,18 @@ export function countArrival(lane: Lane, now: number): void {
 
 /** Declines the arrival, starts its turn, or lines it up. @returns as {@link arrive} */
 function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Caller | undefined {
-  const { asker } = arrival;
   // Only EnQueue is declined for a full line or too soon. Acquire with a key waits (S2).
-  const coalesces = asker.kind === 'enqueue';
-  const done = recallKey(lane.queue, lane.key, arrival.idempotencyKey, now);
-  if (done !== undefined) {
-    emitDecline(state, lane, arrival, 'already_done', now);
-    answerDecline(state, lane, asker, { reason: 'already_done', result: done.result });
-    return undefined;
-  }
+  const coalesces = arrival.asker.kind === 'enqueue';
   const full = coalesces && isFullForCaller(lane);
-  // WAITER_EXISTS names the newest entry that waits (S4).
-  const survivor = lane.line?.tail;
-  if (full && lane.queue.policy.whenFull === 'decline' && survivor !== undefined) {
-    emitDecline(state, lane, arrival, 'waiter_exists', now);
-    answerDecline(state, lane, asker, { reason: 'waiter_exists', survivorId: nameOf(survivor) });
-    return undefined;
-  }
-  const retryAfter = coalesces ? tooSoon(lane, now) : undefined;
-  if (retryAfter !== undefined) {
-    emitDecline(state, lane, arrival, 'too_soon', now);
-    answerDecline(state, lane, asker, { reason: 'too_soon', retryAfter });
+  const decline = whyDecline(lane, arrival, coalesces, full, now);
+  if (decline !== undefined) {
+    if (state.watching) emitArrival(state, lane, arrival, `decline ${decline.reason}`, now);
+    answerDecline(state, lane, arrival.asker, decline);
     return undefined;
   }
   // After the checks that need no turn: whoever is declined gets that answer, whatever the disk does (S114).
   if (state.tokens.areUsedUp) {
-    refuse(state, asker, TOKENS_USED_UP, lane.queue.tellsLate);
+    refuse(state, arrival.asker, TOKENS_USED_UP, lane.queue.tellsLate);
     return undefined;
   }
   if (lane.phase.at === 'INIT' && isOpen(state, lane, now)) {
@@ -106,8 +92,20 @@ function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Ca
   return lineUp(state, lane, arrival, full ? lane.line?.newestTakingRoom() : undefined, now);
 }
 
-function emitDecline(state: CoreState, lane: Lane, { consumerId }: Arrival, reason: Reason, now: number): void {
-  if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: `decline ${reason}` });
+/** The first reason that counts; unset: none does. */
+function whyDecline(lane: Lane, arrival: Arrival, coalesces: boolean, full: boolean, now: number): Decline | undefined {
+  const done = recallKey(lane.queue, lane.key, arrival.idempotencyKey, now);
+  if (done !== undefined) return { reason: 'already_done', result: done.result };
+  // WAITER_EXISTS names the newest entry that waits (S4).
+  const survivor = full && lane.queue.policy.whenFull === 'decline' ? lane.line?.tail : undefined;
+  if (survivor !== undefined) return { reason: 'waiter_exists', survivorId: nameOf(survivor) };
+  const retryAfter = coalesces ? tooSoon(lane, now) : undefined;
+  return retryAfter === undefined ? undefined : { reason: 'too_soon', retryAfter };
+}
+
+/** As {@link tell}. */
+function emitArrival(state: CoreState, lane: Lane, { consumerId }: Arrival, detail: string, now: number): void {
+  tell(state, 'arrival', lane, now, { consumerId, detail });
 }
 
 /** With `waiting_per_key` unset, any entry at all makes the line full for a caller (S3). */
@@ -136,10 +134,10 @@ function isOpen(state: CoreState, lane: Lane, now: number): boolean {
 
 /** Precondition: the lane is in INIT, and no gate holds it. The key becomes busy, which `limits.busy_lanes` bounds. */
 function startAtOnce(state: CoreState, lane: Lane, arrival: Arrival, now: number): void {
-  const { asker, consumerId, idempotencyKey } = arrival;
+  const { asker, idempotencyKey } = arrival;
   if (state.busyLanes + state.elsewhere.busyLanes >= state.settings.limits.busyLanes)
     return refuseLane(state, lane, asker);
-  if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: 'accept' });
+  if (state.watching) emitArrival(state, lane, arrival, 'accept', now);
   const assignment = callerAssignment(idempotencyKey);
   const turn = startTurn(state, lane, assignment, arrival, asker.stream, now);
   answerTurn(state, asker, turn, now);
@@ -165,7 +163,7 @@ function lineUp(
 ): Caller | undefined {
   const { asker, wait, ticket } = arrival;
   if (wait <= 0 && ticket === undefined) {
-    if (state.watching) tell(state, 'arrival', lane, now, { consumerId: arrival.consumerId, detail: 'block' });
+    if (state.watching) emitArrival(state, lane, arrival, 'block', now);
     const ahead = aheadOf(lane, superseded === undefined ? (lane.line?.length ?? 0) : placeOf(lane, superseded));
     answerBlock(state, lane, asker, ahead, retryAfter(state, lane, ahead, now), undefined);
     return undefined;
@@ -180,7 +178,7 @@ function lineUp(
     supersede(state, superseded, caller, now);
   }
   countIn(state, caller);
-  if (state.watching) tell(state, 'arrival', lane, now, { consumerId, detail: 'block' });
+  if (state.watching) emitArrival(state, lane, arrival, 'block', now);
   return waitOrLeave(state, caller, wait, now);
 }
 

@@ -47,8 +47,12 @@ export function currentOrNewLane(state: CoreState, queue: Queue, key: string, no
     const known = currentLane(state, queue, key, now);
     if (known !== undefined) return known;
   }
+  return newLane(queue, key);
+}
+
+function newLane(queue: Queue, key: string): Lane {
   const lane = new Lane(queue, key);
-  if (key !== '') queue.lanes.set(key, lane);
+  if (!isKeyless(key)) queue.lanes.set(key, lane);
   countNew(lane);
   return lane;
 }

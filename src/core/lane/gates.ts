@@ -16,6 +16,10 @@ export interface ClosedGate {
   readonly until: number | undefined;
 }
 
+const PAUSED: ClosedGate = Object.freeze({ why: 'paused', until: undefined });
+const MAX_IN_FLIGHT: ClosedGate = Object.freeze({ why: 'max_in_flight', until: undefined });
+const NO_TOKENS: ClosedGate = Object.freeze({ why: 'tokens', until: undefined });
+
 /**
  * What keeps a turn of this queue from starting now; `undefined`: nothing. The first gate in the order of S6 that is
  * closed is the one that answers name; `tokens`, which stops every queue while the disk takes nothing (S114), comes
@@ -28,10 +32,10 @@ export function closedGate(
   /** Turns that live then. A take-over asks with one less: the turn that would end for it. */
   live = queue.inFlight,
 ): ClosedGate | undefined {
-  if (queue.paused) return { why: 'paused', until: undefined };
+  if (queue.paused) return PAUSED;
   if (!isOver(state.holdUntil, now)) return { why: 'startup_hold', until: state.holdUntil };
-  if (queue.maxInFlight !== undefined && live >= queue.maxInFlight) return { why: 'max_in_flight', until: undefined };
-  if (state.tokens.areUsedUp) return { why: 'tokens', until: undefined };
+  if (queue.maxInFlight !== undefined && live >= queue.maxInFlight) return MAX_IN_FLIGHT;
+  if (state.tokens.areUsedUp) return NO_TOKENS;
   if (queue.rate === undefined) return undefined;
   const opensAt = queue.rate.opensAt(now);
   return isOver(opensAt, now) ? undefined : { why: 'rate', until: opensAt };

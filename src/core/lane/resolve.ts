@@ -40,6 +40,15 @@ export function resolve(state: CoreState, lane: Lane, now: number, pass = false)
 function step(state: CoreState, lane: Lane, now: number, pass: boolean): boolean {
   if (lane.phase.at === 'HELD' || lane.phase.at === 'PARK') return false;
   const head = lane.line?.head;
+  if (head !== undefined) return stepWith(state, lane, head, now, pass);
+  const until = pacedUntil(lane, now);
+  if (until === undefined) rest(state, lane);
+  else delay(state, lane, until, 'min_interval', now);
+  return false;
+}
+
+/** As {@link step}, with a head. */
+function stepWith(state: CoreState, lane: Lane, head: Entry, now: number, pass: boolean): boolean {
   if (head instanceof Item && head.waits?.dependencyFailed === true) {
     failHead(state, head, now);
     return true;
@@ -47,10 +56,6 @@ function step(state: CoreState, lane: Lane, now: number, pass: boolean): boolean
   const held = delayOf(lane, head, now);
   if (held !== undefined) {
     delay(state, lane, held.until, held.because, now);
-    return false;
-  }
-  if (head === undefined) {
-    rest(state, lane);
     return false;
   }
   // An item never starts by itself: a worker has to ask for it, and the gates are looked at then.

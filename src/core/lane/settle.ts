@@ -85,14 +85,28 @@ function carryOut(state: CoreState, lane: Lane, assignment: Assignment, outcome:
     case 'finished':
       finishAssignment(state, lane, assignment, outcome.result, now);
       return NOTHING_BACK;
+    case 'given_up':
+      return NOTHING_BACK;
+    default:
+      return bringBack(state, lane, assignment, outcome, now);
+  }
+}
+
+/** Items that are not finished go back to the line. */
+function bringBack(
+  state: CoreState,
+  lane: Lane,
+  assignment: Assignment,
+  outcome: Exclude<Outcome, { readonly kind: 'finished' | 'given_up' }>,
+  now: number,
+): Settled {
+  switch (outcome.kind) {
     case 'failed':
       return failRest(state, lane, finishFirst(state, assignment, outcome.done, now), outcome.failure, now);
     case 'returned':
       return giveBack(state, lane, finishFirst(state, assignment, outcome.done, now));
     case 'never_handed_out':
       return giveBack(state, lane, neverHandedOut(state, lane, assignment, now));
-    case 'given_up':
-      return NOTHING_BACK;
   }
 }
 
@@ -102,22 +116,26 @@ function carryOut(state: CoreState, lane: Lane, assignment: Assignment, outcome:
  */
 function finishAssignment(
   state: CoreState,
-  { queue, key }: Lane,
+  lane: Lane,
   assignment: Assignment,
   result: Bytes | undefined,
   now: number,
 ): void {
   switch (assignment.kind) {
+    case 'caller':
+      if (assignment.idempotencyKey !== undefined) finishKey(lane, assignment.idempotencyKey, result, now);
+      return;
     case 'items':
       if (!assignment.done) finishAll(state, assignment.items, result, now);
       else if (result !== undefined) amend(assignment.items, result, now);
       return;
-    case 'caller':
-      if (assignment.idempotencyKey !== undefined) markKeyDone(queue, key, assignment.idempotencyKey, { result }, now);
-      return;
     case 'adopted':
       return;
   }
+}
+
+function finishKey({ queue, key }: Lane, idempotencyKey: string, result: Bytes | undefined, now: number): void {
+  markKeyDone(queue, key, idempotencyKey, { result }, now);
 }
 
 /**

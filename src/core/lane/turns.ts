@@ -52,19 +52,14 @@ export function startTurn(
   const queue = lane.queue;
   const { policy, counters } = queue;
   // One token of the rate for a turn, however many items it carries (S27).
-  if (queue.rate !== undefined) queue.rate.take(now);
+  queue.rate?.take(now);
   const token = state.tokens.next();
   const lease = holder.lease ?? policy.lease;
   const latestEnd = latestEndOf(policy, now);
   const turn = newTurn(lane, token, assignment, holder, lease, latestEnd, now);
   // Seconds, as the metric has them.
   counters.wait.add((now - holder.arrivedAt) / 1_000);
-  // A keyless item is never too soon (S2).
-  if (policy.minInterval > 0 && lane.key !== '') {
-    lane.startedAt = now;
-    // What waits for room may be too soon now, and need none.
-    if (policy.whenTooSoon === 'decline') markRoom(state, queue);
-  }
+  if (policy.minInterval > 0) pace(state, lane, now);
   // Before anything is scheduled: `hold` takes the lane out of its ready list, and a session takes only a lane in no
   // list.
   install(state, lane, turn);
@@ -74,11 +69,21 @@ export function startTurn(
     turn.owner = ownerOn(on, holder.lease);
     live(state, turn, now);
   }
-  if (state.watching) {
-    const itemId = assignment.kind === 'items' ? assignment.items[0]?.id : undefined;
-    tell(state, 'turn', lane, now, { token, itemId, consumerId: holder.consumerId });
-  }
+  if (state.watching) tellStart(state, turn, now);
   return turn;
+}
+
+/** From now on the next turn of the key may be too soon. A keyless item never is (S2). */
+function pace(state: CoreState, lane: Lane, now: number): void {
+  if (isKeyless(lane.key)) return;
+  lane.startedAt = now;
+  // What waits for room may be too soon now, and need none.
+  if (lane.queue.policy.whenTooSoon === 'decline') markRoom(state, lane.queue);
+}
+
+function tellStart(state: CoreState, { lane, token, assignment, consumerId }: Turn, now: number): void {
+  const itemId = assignment.kind === 'items' ? assignment.items[0]?.id : undefined;
+  tell(state, 'turn', lane, now, { token, itemId, consumerId });
 }
 
 /**
@@ -214,7 +219,6 @@ function keepUntil(state: CoreState, turn: Turn, due: number): void {
  */
 export function endTurn(state: CoreState, turn: Turn, ending: Ending, now: number, by?: Stream): void {
   const { lane } = turn;
-  const way = wayOf(ending);
   const queue = lane.queue;
   queue.changes?.turn(lane, turn.token);
   if (turn.owner !== undefined) {
@@ -225,14 +229,14 @@ export function endTurn(state: CoreState, turn: Turn, ending: Ending, now: numbe
   queue.usedAt = now;
   // What was done or started meanwhile may be declined of a batch that waits for room: it needs less then.
   markRoom(state, queue);
-  queue.counters.settlements[way] += 1;
+  queue.counters.settlements[wayOf(ending)] += 1;
   if (turn.assignment.kind === 'items' && turn.assignment.done) endHandedOut(queue, turn.assignment.items);
   queue.counters.hold.add((now - turn.since) / 1_000);
   remember(lane, turn.token, typeof turn.ticket === 'string' ? turn.ticket : undefined, ending);
   forgetTurn(state.dispatchTickets, turn);
   // Last: from here on the lane has no turn, and may start the next one.
   release(state, turn);
-  if (state.watching) tellEnd(state, turn, way, now);
+  if (state.watching) tellEnd(state, turn, wayOf(ending), now);
 }
 
 /** The label under which the end is counted. Abandoned by a caller and released by a Nack count as one. */

@@ -25,8 +25,9 @@ import type { CoreState } from '../state/state.js';
 import { after, isOver } from '../structures/due.js';
 import { broke, join, leave } from './candidates.js';
 import { findOrMakeGroup, leaderLimit } from './groups.js';
+import { mayHaveLedBefore } from './holding.js';
 import { dismiss, groupView, isLate, pushLeader, pushView } from './telling.js';
-import { askToHandOver, begin, endTerm, goOn, inaugurated, mayHaveLedBefore } from './terms.js';
+import { askToHandOver, begin, endTerm, goOn, inaugurated } from './terms.js';
 
 /** @returns what waits, if anything does */
 export function stand(
@@ -59,7 +60,14 @@ function candidateOf(
   const { term } = group;
   if (term !== undefined && isLeader(term, request)) return taken(state, term.candidate, request);
   const standing = group.candidates.get(request.candidateId);
-  if (standing !== undefined) return taken(state, standing, request);
+  if (standing !== undefined) {
+    if (isSame(standing.stamp, request.stamp) || !isAdoptable(state, group, request)) {
+      return takenOver(state, group, standing, request);
+    }
+    if (isSuperseded(standing, request)) return 'replaced';
+    leave(state, group, standing);
+    dismiss(state, standing, 'replaced');
+  }
   if (state.draining) return DRAINING;
   const candidate = new Candidate(request.candidateId);
   candidate.describe(request);
@@ -67,10 +75,28 @@ function candidateOf(
   if (isAdoptable(state, group, request)) return adopt(state, group, candidate, request.term, now);
   const full = fullBy(state, group);
   if (full !== undefined) return full;
-  if (request.term !== undefined && !wasReleased(group, request.term)) {
-    candidate.lost = { term: request.term, cause: 'unknown' };
-  }
+  candidate.lost = lossOf(group, request);
   join(state, group, candidate);
+  return candidate;
+}
+
+/** What it comes with, and has not stopped, is over. */
+function lossOf(group: LeaderGroup, { term }: StandRequest): Candidate['lost'] {
+  return term === undefined || wasReleased(group, term) ? undefined : { term, cause: 'unknown' };
+}
+
+/** A new stream says what its worker has to stop: nothing, if it is another life of the one that lost a term. */
+function takenOver(
+  state: CoreState,
+  group: LeaderGroup,
+  standing: Candidate,
+  request: StandRequest,
+): Candidate | 'replaced' {
+  const isNew = !isSame(standing.stamp, request.stamp);
+  const candidate = taken(state, standing, request);
+  if (isNew && candidate === standing && standing.lost?.term !== request.term) {
+    standing.lost = lossOf(group, request);
+  }
   return candidate;
 }
 
@@ -81,17 +107,21 @@ function isLeader({ candidate, token }: Term, { candidateId, term, stamp }: Stan
 
 /** The candidacy is this stream's from now on, unless that of a newer one already. */
 function taken(state: CoreState, candidate: Candidate, request: StandRequest): Candidate | 'replaced' {
-  const { stamp } = candidate;
-  if (isSame(stamp, request.stamp)) return candidate;
-  if (stamp !== undefined && isOlder(request.stamp, stamp)) return 'replaced';
+  if (isSame(candidate.stamp, request.stamp)) return candidate;
+  if (isSuperseded(candidate, request)) return 'replaced';
   dismiss(state, candidate, 'replaced');
   candidate.describe(request);
   candidate.stamp = request.stamp;
   return candidate;
 }
 
+function isSuperseded({ stamp }: Candidate, request: StandRequest): boolean {
+  return stamp !== undefined && isOlder(request.stamp, stamp);
+}
+
+/** Its id says which stream it is: when it began is known to the ms only in the process that has it. */
 function isSame(a: SessionStamp | undefined, b: SessionStamp): boolean {
-  return a !== undefined && a.at === b.at && a.by === b.by;
+  return a?.by === b.by;
 }
 
 function isOlder(a: SessionStamp, b: SessionStamp): boolean {
@@ -106,22 +136,31 @@ function isAdoptable(
 ): request is StandRequest & { readonly term: number } {
   const { term } = group;
   if (request.term === undefined || !mayHaveLedBefore(state, group)) return false;
-  return state.tokens.mayBeEarlier(request.term) && (term === undefined || (term.adopted && term.token < request.term));
+  // Not one that is over since, nor one from before a term that somebody was told of.
+  if (request.term <= group.latest) return false;
+  return state.tokens.mayBeEarlier(request.term) && (term === undefined || term.adopted);
 }
 
 /** It says again that it was inaugurated. Of two the larger term wins, as with turns (I5). */
 function adopt(state: CoreState, group: LeaderGroup, candidate: Candidate, token: number, now: number): Candidate {
-  if (group.term !== undefined) endTerm(state, group, group.term, { how: 'lost', cause: 'unknown' }, now);
+  const { term } = group;
+  if (term !== undefined) endTerm(state, group, term, { how: 'lost', cause: 'unknown' }, now);
+  // Another life of this id that had the smaller term: nothing stands twice.
+  if (term?.candidate.id === candidate.id) {
+    leave(state, group, term.candidate);
+    dismiss(state, term.candidate, 'replaced');
+  }
   begin(state, group, candidate, token, now).adopted = true;
   return candidate;
 }
 
-function fullBy({ leaders }: CoreState, { name, candidates }: LeaderGroup): Refusal | undefined {
+function fullBy({ leaders, elsewhere }: CoreState, { name, candidates }: LeaderGroup): Refusal | undefined {
   const { candidacies, candidaciesOfGroup } = LEADER_LIMITS;
   if (candidates.size >= candidaciesOfGroup) {
     return leaderLimit('candidacies', `candidates stand in group ${name}`, candidaciesOfGroup);
   }
-  return leaders.candidates >= candidacies ? leaderLimit('candidacies', 'candidates stand', candidacies) : undefined;
+  const all = leaders.candidates + elsewhere.leaders.candidates;
+  return all >= candidacies ? leaderLimit('candidacies', 'candidates stand', candidacies) : undefined;
 }
 
 function wasReleased({ predecessor }: LeaderGroup, term: number): boolean {
@@ -169,7 +208,7 @@ function carryOut(
       if (term.at !== 'lost') term.leaseEnd = after(now, term.candidate.ttl);
       return undefined;
     case 'inaugurated':
-      if (term.at !== 'lost') inaugurated(state, group, term);
+      if (term.at !== 'lost') inaugurated(state, group, term, now);
       return undefined;
     case 'yield':
       term.failed ||= said.failed;
@@ -181,6 +220,8 @@ function carryOut(
       return undefined;
     case 'handed_over':
       if (!hasRoom(state, group, said.state.length)) return memoryFull(state.settings.limits.payloadMemoryBytes);
+      // One of an earlier run that leaves something had been inaugurated there.
+      if (term.adopted && said.state.length > 0) inaugurated(state, group, term, now);
       endTerm(state, group, term, { how: 'handed_over', state: said.state }, now);
       return undefined;
   }
@@ -235,7 +276,7 @@ export function awaitLeader(
   const known = state.leaders.groups.get(request.group);
   if (known !== undefined) goOn(state, known, now);
   if (request.knows === undefined) return void pushLeader(state, reply, groupView(state, request.group, known, now));
-  if (state.leaders.watchers >= LEADER_LIMITS.watchers) {
+  if (state.leaders.watchers + state.elsewhere.leaders.watchers >= LEADER_LIMITS.watchers) {
     return refuse(state, reply, leaderLimit('watchers', 'calls wait for a change of leader', LEADER_LIMITS.watchers));
   }
   const group = findOrMakeGroup(state, request.group, now);

@@ -15,8 +15,9 @@ export function findOrMakeGroup(state: CoreState, name: string, now: number): Le
   const { groups } = state.leaders;
   const known = groups.get(name);
   if (known !== undefined) return known;
-  if (groups.size >= LEADER_LIMITS.groups) forgetGroups(state, now);
-  if (groups.size >= LEADER_LIMITS.groups) return leaderLimit('groups', 'groups of leaders', LEADER_LIMITS.groups);
+  const most = LEADER_LIMITS.groups - state.elsewhere.leaders.groups;
+  if (groups.size >= most) forgetGroups(state, now);
+  if (groups.size >= most) return leaderLimit('groups', 'groups of leaders', LEADER_LIMITS.groups);
   const group = new LeaderGroup(name, now);
   groups.set(name, group);
   return group;

@@ -5,6 +5,7 @@ import type { Reply } from '../contract/model.js';
 import type { Candidate, LeaderGroup, Term } from '../state/leader-group.js';
 import type { CoreState } from '../state/state.js';
 import { answered } from './candidates.js';
+import { whyNobodyElse } from './explaining.js';
 
 /** Whoever waits for other news than it has is answered. */
 export function tellAll(state: CoreState, group: LeaderGroup, now: number): void {
@@ -88,11 +89,13 @@ export function pushLeader(state: CoreState, to: Reply<GroupView>, answer: Group
 /** @param group unset: nothing is known of it */
 export function groupView(state: CoreState, name: string, group: LeaderGroup | undefined, now: number): GroupView {
   if (group === undefined) {
-    return { group: name, leader: undefined, candidates: 0, predecessor: { candidateId: '', term: 0, how: 'none' } };
+    const predecessor = { candidateId: '', term: 0, how: 'none' } as const;
+    return { group: name, leader: undefined, candidates: 0, predecessor, waits: undefined };
   }
   const { term, candidates, predecessor } = group;
   const leader = term && viewOfTerm(state, group, term, now);
-  return { group: name, leader, candidates: candidates.size, predecessor };
+  const waits = whyNobodyElse(state, group, now);
+  return { group: name, leader, candidates: candidates.size, predecessor, waits };
 }
 
 function viewOfTerm({ wallOffset }: CoreState, { since }: LeaderGroup, term: Term, now: number): LeaderView {

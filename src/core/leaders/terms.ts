@@ -13,6 +13,8 @@ import { type Candidate, type LeaderGroup, Term } from '../state/leader-group.js
 import type { CoreState } from '../state/state.js';
 import { after, isOver } from '../structures/due.js';
 import { backOff, dropAbsent, firstThatMay, isPresent, join, lineDue } from './candidates.js';
+import { heldBackUntil } from './holding.js';
+import { countInauguration } from './numbers.js';
 import { dismiss, tellAll } from './telling.js';
 
 /** When no term may begin because the disk takes no tokens, it is tried again so much later, ms. */
@@ -55,6 +57,7 @@ export function begin(state: CoreState, group: LeaderGroup, candidate: Candidate
   const { ttl, inaugurateTimeout } = candidate;
   const term = new Term(token, candidate, after(now, ttl), after(now, inaugurateTimeout));
   group.term = term;
+  group.latest = token;
   group.since = now;
   state.leaders.terms += 1;
   state.changes?.leader(group.name);
@@ -62,8 +65,9 @@ export function begin(state: CoreState, group: LeaderGroup, candidate: Candidate
 }
 
 /** The inauguration is done. A leader that was asked to hand over meanwhile does so. */
-export function inaugurated(state: CoreState, group: LeaderGroup, term: Term): void {
+export function inaugurated(state: CoreState, group: LeaderGroup, term: Term, now: number): void {
   if (term.worked) return;
+  countInauguration(group, now);
   term.worked = true;
   if (term.at === 'inaugurating') {
     term.at = 'executing';
@@ -107,12 +111,24 @@ export function endTerm(state: CoreState, group: LeaderGroup, term: Term, ending
   group.since = now;
   state.leaders.terms -= 1;
   if (worked) group.predecessor = { candidateId: candidate.id, term: token, how: ending.how };
+  count(group, term, ending.how, now);
   if (worked && ending.how === 'handed_over') keep(state, group, ending.state);
   if (hasFailed(term)) backOff(group, candidate.id, now);
   else if (worked) group.backOffs.delete(candidate.id);
   state.changes?.leader(group.name);
   if (ending.how === 'lost') candidate.lost = { term: token, cause: ending.cause };
   standAgain(state, group, candidate, now);
+}
+
+function count(group: LeaderGroup, term: Term, how: Ending['how'], now: number): void {
+  if (!term.worked) {
+    if (hasFailed(term)) group.inaugurationsFailed += 1;
+    return;
+  }
+  if (how === 'handed_over') group.handedOver += 1;
+  else group.lost += 1;
+  // Who says something at the end lives; of who is silent the last `alive` was so long ago.
+  group.livedAt = isOver(term.leaseEnd, now) ? Math.min(now, term.leaseEnd) - term.candidate.ttl : now;
 }
 
 /** Its work failed, or its inauguration did and nobody had asked it to stop. */
@@ -148,21 +164,4 @@ function mayElectAt(state: CoreState, group: LeaderGroup, now: number): number {
   const heldUntil = heldBackUntil(state, group);
   if (!isOver(heldUntil, now)) return heldUntil;
   return state.tokens.areUsedUp ? now + TOKENS_AGAIN : Number.POSITIVE_INFINITY;
-}
-
-/**
- * Nobody knows who led before the start, if nothing was kept: until the longest `ttl` among the candidates has passed it may lead
- * still, and come back with its term (L2, L6).
- */
-function heldBackUntil(state: CoreState, group: LeaderGroup): number {
-  const { holdUntil, startedAt } = state;
-  if (!mayHaveLedBefore(state, group)) return holdUntil;
-  let longest = 0;
-  for (const { ttl } of group.candidates.values()) longest = Math.max(longest, ttl);
-  return Math.max(holdUntil, startedAt + longest);
-}
-
-/** Somebody may have a term of an earlier run of which nothing is known here. */
-export function mayHaveLedBefore({ remembersTurns, isPartition }: CoreState, { predecessor }: LeaderGroup): boolean {
-  return !remembersTurns && !isPartition && predecessor.how === 'none';
 }

@@ -67,6 +67,13 @@ export class Dependencies {
     return this.#awaited.get(queue)?.get(itemId);
   }
 
+  /** How many of the items of this queue are waited for, or ended and are not known to have by all. */
+  countOf(queue: string): number {
+    let count = this.#awaited.get(queue)?.size ?? 0;
+    for (const ended of this.allEnded()) if (ended.queue === queue) count += 1;
+    return count;
+  }
+
   /** What is waited for and has not ended. It may end while it is looked at. */
   *all(): Generator<Prerequisite, undefined> {
     for (const ofQueue of this.#awaited.values()) yield* ofQueue.values();

@@ -4,10 +4,12 @@ import { LANE_STATES, type LaneState } from '../contract/model.js';
 export interface CountedState {
   readonly state: LaneState;
   readonly index: number;
+  /** A turn lives, or somebody waits or is kept back: all but INIT. */
+  readonly isBusy: boolean;
 }
 
 function counted(state: LaneState): CountedState {
-  return Object.freeze({ state, index: LANE_STATES.indexOf(state) });
+  return Object.freeze({ state, index: LANE_STATES.indexOf(state), isBusy: state !== 'INIT' });
 }
 
 /** One frozen object for each state, so that states are compared by identity. */

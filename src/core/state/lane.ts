@@ -26,7 +26,7 @@ export function keylessName(lane: Lane): number | undefined {
 }
 
 /** The state as SPEC names it (section 2): a held lane is PROCESS without a line, BLOCK with one. */
-export function countedStateOf(lane: Lane): CountedState {
+function countedStateOf(lane: Lane): CountedState {
   switch (lane.phase.at) {
     case 'HELD':
       return lane.line === undefined ? STATES.PROCESS : STATES.BLOCK;

@@ -4,6 +4,7 @@ import {
   type CandidateKnows,
   type CandidateTerms,
   type CandidateView,
+  type GroupNumbers,
   type GroupView,
   type HandOverReason,
   type LeaderPhase,
@@ -12,6 +13,7 @@ import {
   type TermLossCause,
 } from '../contract/leader.js';
 import type { Bytes, Reply, SessionStamp } from '../contract/model.js';
+import type { Histogram } from '../structures/histogram.js';
 import { Timer } from '../structures/timing-wheel.js';
 
 /** A call of a candidate that waits until it stands otherwise than it knows. */
@@ -100,6 +102,8 @@ const NO_STATE: Bytes = new Uint8Array(0);
 /** One group. Its timer fires when something of it is due. */
 export class LeaderGroup extends Timer {
   term: Term | undefined = undefined;
+  /** The largest term that began since the start, inaugurated or not. */
+  latest = 0;
   predecessor: PredecessorView = NO_PREDECESSOR;
   /** What the last hand-over left; counted in `payloadBytes`. */
   state: Bytes = NO_STATE;
@@ -109,6 +113,16 @@ export class LeaderGroup extends Timer {
   readonly candidates = new Map<string, Candidate>();
   readonly backOffs = new Map<string, BackOff>();
   readonly watchers = new Set<LeaderCall>();
+  /** Terms that ended after an inauguration. */
+  handedOver = 0;
+  lost = 0;
+  inaugurationsFailed = 0;
+  /** When a leader was last known to live; of a group that never had one, when it was made. */
+  livedAt: number;
+  /** How long nobody led. Made with the first time: most groups have none. */
+  without: Histogram | undefined = undefined;
+  /** Made when somebody asks first. */
+  numbers: GroupNumbers | undefined = undefined;
 
   constructor(
     readonly name: string,
@@ -116,6 +130,7 @@ export class LeaderGroup extends Timer {
   ) {
     super();
     this.since = now;
+    this.livedAt = now;
   }
 
   get kind(): 'leader_group' {

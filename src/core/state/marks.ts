@@ -15,7 +15,11 @@ export function markDirty(state: CoreState, queue: Queue): void {
  */
 export function markAllRoom(state: CoreState, what: Lack, orElse: Lack = what): void {
   state.share?.roomMade();
-  if (state.roomQueues.size === 0) return;
+  if (state.roomQueues.size > 0) markThoseThatLack(state, what, orElse);
+}
+
+/** Apart from who calls it: an end of a turn that wakes nobody pays one look. */
+function markThoseThatLack(state: CoreState, what: Lack, orElse: Lack): void {
   for (const queue of state.roomQueues) {
     const { roomLack } = queue;
     if (roomLack === undefined || roomLack === what || roomLack === orElse) state.roomDirty.add(queue);

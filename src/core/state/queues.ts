@@ -18,6 +18,8 @@ const TRIM_BUDGET = 10_000;
 
 /** The queue if there is one; a refusal if there may be none of that name. */
 export function findQueue(state: CoreState, name: string): Queue | undefined | Refusal {
+  const away = state.away.size === 0 ? undefined : state.away.get(name);
+  if (away !== undefined) return away;
   const queue = knownQueue(state, name);
   if (queue !== undefined || state.settings.autoCreate || state.settings.queues.has(name)) return queue;
   return { kind: 'no_such_queue', queue: name };
@@ -73,10 +75,13 @@ export function tellLate(queues: readonly Queue[], on?: Stream): boolean {
  */
 export function findOrMakeQueue(state: CoreState, name: string, now: number): Queue | Refusal {
   const known = findQueue(state, name);
-  if (known !== undefined) {
-    if (known instanceof Queue) known.usedAt = now;
-    return known;
-  }
+  if (known === undefined) return openQueue(state, name, now);
+  if (known instanceof Queue) known.usedAt = now;
+  return known;
+}
+
+/** Precondition: there is none of this name, and may be one. */
+function openQueue(state: CoreState, name: string, now: number): Queue | Refusal {
   const { limits, queues, defaultPolicy } = state.settings;
   const policy = queues.get(name);
   const most = limits.queues - state.elsewhere.queues;
@@ -132,11 +137,17 @@ function forgetQueues(state: CoreState, now: number, unusedFor: number): void {
   for (const queue of state.queues.values()) {
     const unused = now - queue.usedAt;
     if (unused <= 0 || unused < unusedFor || !isForgettable(queue, now)) continue;
-    for (const lane of queue.lanes.values()) forgetIdle(state, lane);
-    for (const lane of queue.keyless.values()) forgetIdle(state, lane);
-    state.queues.delete(queue.name);
-    if (state.lastQueue === queue) state.lastQueue = undefined;
+    dropQueue(state, queue);
   }
+}
+
+/** Precondition: all of its lanes are idle, and nobody waits in it. */
+export function dropQueue(state: CoreState, queue: Queue): void {
+  for (const lane of queue.lanes.values()) forgetIdle(state, lane);
+  for (const lane of queue.keyless.values()) forgetIdle(state, lane);
+  state.wheel.cancel(queue.gateTimer);
+  state.queues.delete(queue.name);
+  if (state.lastQueue === queue) state.lastQueue = undefined;
 }
 
 /** A keyless lane stands there under several tokens: with it all of them go, so it is met once. */

@@ -1,5 +1,6 @@
 /** How the last turns of a key ended, for calls that come again and for those that come too late. */
 
+import { isKeyless } from './lane.js';
 import type { Lane } from './records.js';
 import { type Ending, Settlement } from './settlement.js';
 
@@ -12,21 +13,22 @@ const SETTLEMENTS = 8;
  */
 export function remember(lane: Lane, token: number, ticket: string | undefined, ending: Ending): void {
   const { queue, settlements: oldest } = lane;
-  if (queue.withFollowUps.size > 0 && queue.withFollowUps.delete(lane)) forgetFollowUps(lane);
-  if (oldest === undefined) {
-    lane.settlements = new Settlement(token, ticket, ending);
-    return;
-  }
-  if (!oldest.isFull) return grow(oldest, new Settlement(token, ticket, ending));
+  if (queue.withFollowUps.size > 0) forgetFollowUps(lane);
+  if (oldest === undefined || !oldest.isFull) return grow(lane, new Settlement(token, ticket, ending));
   queue.changes?.settlement(lane, oldest.token);
-  if (lane.key === '') queue.keyless.delete(oldest.token);
+  if (isKeyless(lane.key)) queue.keyless.delete(oldest.token);
   oldest.token = token;
   oldest.ticket = ticket;
   oldest.ending = ending;
   lane.settlements = oldest.newer;
 }
 
-function grow(oldest: Settlement, added: Settlement): void {
+function grow(lane: Lane, added: Settlement): void {
+  const oldest = lane.settlements;
+  if (oldest === undefined) {
+    lane.settlements = added;
+    return;
+  }
   const newest = newestOf(oldest);
   newest.newer = added;
   added.newer = oldest;
@@ -34,13 +36,10 @@ function grow(oldest: Settlement, added: Settlement): void {
   if (ring.length === SETTLEMENTS) for (const settlement of ring) settlement.isFull = true;
 }
 
-/**
- * Only the newest settlement keeps the results of its follow-ups: eight times a thousand a key would be too many.
- * Precondition: the newest one has some.
- */
+/** Only the newest settlement keeps the results of its follow-ups: eight times a thousand a key would be too many. */
 function forgetFollowUps(lane: Lane): void {
   const { queue, settlements } = lane;
-  if (settlements === undefined) return;
+  if (!queue.withFollowUps.delete(lane) || settlements === undefined) return;
   const { token, ending } = newestOf(settlements);
   if (ending.ended !== 'settled' || ending.call !== 'ack') return;
   ending.followUps = undefined;

@@ -22,6 +22,14 @@ export interface Use {
   /** Of results that are remembered. */
   readonly resultBytes: number;
   readonly idleLanes: number;
+  readonly leaders: LeaderUse;
+}
+
+/** Of groups of leaders: them, those who stand, and calls that wait for a change. */
+interface LeaderUse {
+  readonly groups: number;
+  readonly candidates: number;
+  readonly watchers: number;
 }
 
 /** Of a core that is alone. */
@@ -34,6 +42,7 @@ export const NOTHING_ELSEWHERE: Use = Object.freeze({
   waiting: Object.freeze({ caller: 0, acquire: 0, room: 0, await_item: 0 }),
   resultBytes: 0,
   idleLanes: 0,
+  leaders: Object.freeze({ groups: 0, candidates: 0, watchers: 0 }),
 });
 
 /** What a core counts for itself. */
@@ -46,6 +55,7 @@ interface Counting {
   readonly waiting: Readonly<Record<Kind, number>>;
   readonly results: { readonly bytes: number; bound: number };
   readonly idle: { readonly size: number; bound: number };
+  readonly leaders: Omit<LeaderUse, 'groups'> & { readonly groups: { readonly size: number } };
   /** What all others use, as of the beginning of its step. */
   elsewhere: Use;
   share: Share | undefined;
@@ -61,6 +71,7 @@ class Amount implements Use {
   readonly waiting = { caller: 0, acquire: 0, room: 0, await_item: 0 };
   resultBytes = 0;
   idleLanes = 0;
+  readonly leaders = { groups: 0, candidates: 0, watchers: 0 };
 
   add(use: Use, times: 1 | -1): void {
     this.payloadBytes += times * use.payloadBytes;
@@ -71,6 +82,9 @@ class Amount implements Use {
     for (const kind of KINDS) this.waiting[kind] += times * use.waiting[kind];
     this.resultBytes += times * use.resultBytes;
     this.idleLanes += times * use.idleLanes;
+    this.leaders.groups += times * use.leaders.groups;
+    this.leaders.candidates += times * use.leaders.candidates;
+    this.leaders.watchers += times * use.leaders.watchers;
   }
 
   count(core: Counting): void {
@@ -82,6 +96,9 @@ class Amount implements Use {
     for (const kind of KINDS) this.waiting[kind] = core.waiting[kind];
     this.resultBytes = core.results.bytes;
     this.idleLanes = core.idle.size;
+    this.leaders.groups = core.leaders.groups.size;
+    this.leaders.candidates = core.leaders.candidates;
+    this.leaders.watchers = core.leaders.watchers;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Refusal } from '../contract/model.js';
 import type { CoordinatorSettings } from '../contract/settings.js';
 import { IdleCache } from '../structures/idle-cache.js';
 import { OWN_ID } from '../structures/own-id.js';
@@ -46,6 +47,8 @@ export class CoreState {
   readonly queues = new Map<string, Queue>();
   /** The queue that was asked for last: most calls in a row are for one. Only `queues.ts` writes it. */
   lastQueue: Queue | undefined = undefined;
+  /** Queues that are not here now, though they were, by their names: what is said to who asks (cluster). */
+  readonly away = new Map<string, Refusal>();
   /** Lanes in INIT, least recently used first. Only `lane/phase.ts` adds and removes. */
   readonly idle: IdleCache<Lane>;
   readonly results: ResultLedger;

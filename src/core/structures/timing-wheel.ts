@@ -4,6 +4,11 @@ import { append, isLinked, Link, moveAll, unlink } from './link.js';
 export class Timer extends Link {
   /** Meaningful while linked in a wheel. */
   due = 0;
+
+  /** The wheel does not write the field itself: there V8 looks it up by its name each time (ADR 038). */
+  setDue(due: number): void {
+    this.due = due;
+  }
 }
 
 const BITS = 6;
@@ -60,7 +65,7 @@ export class TimingWheel<T extends Timer = Timer> {
   /** Schedules or reschedules. `due` is a whole number of ms. */
   schedule(timer: T, due: number): void {
     if (isLinked(timer)) unlink(timer);
-    timer.due = due;
+    timer.setDue(due);
     if (due < this.#nearEnd && due >= this.#nearFrom) append(this.#near, timer);
     // Behind those of its slot that have not moved down yet: they were scheduled before it.
     else if (due < this.#pendingEnd && isLinked(this.#pending)) append(this.#pending, timer);

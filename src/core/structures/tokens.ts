@@ -72,9 +72,10 @@ export class Tokens {
 
   /** Precondition: they are not used up. */
   next(): number {
-    this.#last += this.#step;
-    if (this.#last >= this.#alarm) this.#look();
-    return this.#last;
+    const next = this.#last + this.#step;
+    this.#last = next;
+    if (next >= this.#alarm) this.#look();
+    return next;
   }
 
   /**
@@ -94,11 +95,21 @@ export class Tokens {
    * @param now ms since the Unix epoch
    */
   raise(now: number): void {
-    const least = leastToken(now);
+    this.raiseAbove(leastToken(now) - 1);
+  }
+
+  /** Goes on above this one: it may have been given for one of its keys elsewhere. */
+  raiseAbove(token: number): void {
+    const least = token + 1;
     const first = least + ((this.#residue - (least % this.#step) + this.#step) % this.#step);
     if (first <= this.#last) return;
     this.#last = first - this.#step;
     if (this.#last >= this.#alarm) this.#look();
+  }
+
+  /** The last one that was given; all that were are not larger. */
+  get last(): number {
+    return this.#last;
   }
 
   /** None may be given before more is written down. */

@@ -14,8 +14,7 @@ export interface Port {
   readonly calls: Calls;
   openSession(listener: SessionListener): Result<Session>;
   readonly admin: Administration;
-  /** Unset: there are none here. */
-  readonly leaders: Leaders | undefined;
+  readonly leaders: Leaders;
   /** Unset: this sidecar stands alone. */
   readonly cluster: Cluster | undefined;
 }

@@ -75,7 +75,7 @@ export function newsOf(view: Exclude<CandidateView, { readonly at: 'replaced' | 
     case 'hand_over': {
       const { term, reason, deadline, within } = view;
       const times = { deadline: toTimestamp(deadline), within: toDuration(within) };
-      return { $case: 'handOver', value: { term: BigInt(term), reason: REASONS[reason], ...times } };
+      return { $case: 'handOver', value: { term: BigInt(term), reason: HAND_OVER_REASONS[reason], ...times } };
     }
     case 'lost':
       return lostNews(view.term, view.cause);
@@ -83,29 +83,29 @@ export function newsOf(view: Exclude<CandidateView, { readonly at: 'replaced' | 
 }
 
 export function lostNews(term: number, cause: TermLossCause): News {
-  return { $case: 'lost', value: { term: BigInt(term), cause: CAUSES[cause] } };
+  return { $case: 'lost', value: { term: BigInt(term), cause: TERM_LOSS_CAUSES[cause] } };
 }
 
-const REASONS = {
+export const HAND_OVER_REASONS = {
   yield: wire.HandOverReason.HAND_OVER_REASON_YIELD,
   operator: wire.HandOverReason.HAND_OVER_REASON_OPERATOR,
   drain: wire.HandOverReason.HAND_OVER_REASON_DRAIN,
 } as const;
 
-const CAUSES: Readonly<Record<TermLossCause, wire.TermLossCause>> = {
+export const TERM_LOSS_CAUSES: Readonly<Record<TermLossCause, wire.TermLossCause>> = {
   ttl: wire.TermLossCause.TERM_LOSS_CAUSE_TTL,
   inaugurate_timeout: wire.TermLossCause.TERM_LOSS_CAUSE_INAUGURATE_TIMEOUT,
   hand_over_timeout: wire.TermLossCause.TERM_LOSS_CAUSE_HAND_OVER_TIMEOUT,
   unknown: wire.TermLossCause.TERM_LOSS_CAUSE_UNKNOWN,
 };
 
-const SUCCESSIONS = {
+export const SUCCESSIONS = {
   none: wire.Succession.SUCCESSION_NONE,
   handed_over: wire.Succession.SUCCESSION_HANDED_OVER,
   lost: wire.Succession.SUCCESSION_LOST,
 } as const;
 
-const PHASES = {
+export const LEADER_PHASES = {
   inaugurating: wire.LeaderPhase.LEADER_PHASE_INAUGURATING,
   executing: wire.LeaderPhase.LEADER_PHASE_EXECUTING,
   handing_over: wire.LeaderPhase.LEADER_PHASE_HANDING_OVER,
@@ -121,12 +121,14 @@ function predecessorMessage(
   return { candidateId, term: BigInt(term), how: SUCCESSIONS[how], state };
 }
 
-export function leaderResponse({ group, leader, candidates, predecessor }: GroupView): wire.GetLeaderResponse {
+export function leaderResponse({ group, leader, candidates, predecessor, waits }: GroupView): wire.GetLeaderResponse {
   return {
     group,
     leader: leader && leaderMessage(leader),
     candidates,
     predecessor: predecessorMessage(predecessor),
+    why: waits?.why ?? '',
+    until: waits?.until === undefined ? undefined : toTimestamp(waits.until),
   };
 }
 
@@ -134,7 +136,7 @@ function leaderMessage({ candidateId, term, phase, since, metadata, holdsUntil, 
   return {
     candidateId,
     term: BigInt(term),
-    phase: PHASES[phase],
+    phase: LEADER_PHASES[phase],
     since: toTimestamp(since),
     metadata: new Map(metadata),
     holdsUntil: toTimestamp(holdsUntil),

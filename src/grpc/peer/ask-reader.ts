@@ -1,10 +1,12 @@
 /** What a gateway asks, read from its entries. */
 import type { SessionStamp, TurnRef } from '../../coordinator.js';
+import { LeaderCall } from '../gen/keyturn/peer/v1/peer.js';
 import * as wire from '../gen/keyturn/v1/coordinator.js';
 import type { Command, FastDecoder } from '../session/codec/fast-decoder.js';
 import { readTurnRef } from './codec/answers.js';
 import { CALL } from './codec/entries.js';
 import type { WireReader } from './codec/wire-reader.js';
+import { MOST_PRINCIPAL } from './limits.js';
 
 export interface CallHead {
   session: number;
@@ -15,6 +17,8 @@ export interface CallHead {
   /** Of a hello. */
   stamp: SessionStamp | undefined;
   command: Command | undefined;
+  /** In its place. */
+  leader: LeaderCall | undefined;
 }
 
 /** Reads a Call. What is returned is used again for the next one. @throws Error when it is malformed */
@@ -26,6 +30,7 @@ export class CallReader {
     principal: '',
     stamp: undefined,
     command: undefined,
+    leader: undefined,
   };
 
   constructor(private readonly decoder: FastDecoder) {}
@@ -39,14 +44,16 @@ export class CallReader {
     head.stamp = undefined;
     let stampAt = 0;
     head.command = undefined;
+    head.leader = undefined;
     const outer = from.enter();
     for (let field = from.field(); field !== 0; field = from.field()) {
       if (field === CALL.session) head.session = from.number();
       else if (field === CALL.partition) head.partition = from.number();
       else if (field === CALL.command) head.command = this.#command(from);
       else if (field === CALL.maxWait) head.maxWait = boundOf(from.number());
-      else if (field === CALL.principal) head.principal = from.text();
+      else if (field === CALL.principal) head.principal = principalOf(from);
       else if (field === CALL.stampAt) stampAt = from.number();
+      else if (field === CALL.leader) head.leader = LeaderCall.decode(from.window());
       else if (field === CALL.stampBy) head.stamp = { at: stampAt, by: from.text() };
       else from.skip();
     }
@@ -61,6 +68,13 @@ export class CallReader {
     from.skipTo(end);
     return command;
   }
+}
+
+/** @throws RangeError of one that no gateway sends */
+function principalOf(from: WireReader): string {
+  const name = from.text();
+  if (Buffer.byteLength(name) <= MOST_PRINCIPAL) return name;
+  throw new RangeError(`a name of ${Buffer.byteLength(name)} bytes of who asks; allowed: ${MOST_PRINCIPAL}`);
 }
 
 function boundOf(number: number): number | undefined {
@@ -120,19 +134,22 @@ export function readAdminCall(from: WireReader): {
   readonly id: number;
   readonly partition: number;
   readonly request: Buffer;
+  readonly principal: string;
 } {
   const outer = from.enter();
   let id = 0;
   let partition = 0;
   let request: Buffer = NOTHING;
+  let principal = '';
   for (let field = from.field(); field !== 0; field = from.field()) {
     if (field === 1) id = from.number();
     else if (field === 2) partition = from.number();
     else if (field === 3) request = from.window();
+    else if (field === 4) principal = principalOf(from);
     else from.skip();
   }
   from.leave(outer);
-  return { id, partition, request };
+  return { id, partition, request, principal };
 }
 
 interface WatchAsked {
@@ -140,6 +157,7 @@ interface WatchAsked {
   readonly partition: number;
   readonly queue: string | undefined;
   readonly key: string | undefined;
+  readonly principal: string;
 }
 
 export function readWatch(from: WireReader): WatchAsked {
@@ -148,13 +166,15 @@ export function readWatch(from: WireReader): WatchAsked {
   let partition = 0;
   let queue: string | undefined;
   let key: string | undefined;
+  let principal = '';
   for (let field = from.field(); field !== 0; field = from.field()) {
     if (field === 1) id = from.number();
     else if (field === 2) partition = from.number();
     else if (field === 3) queue = from.text();
     else if (field === 4) key = from.text();
+    else if (field === 5) principal = principalOf(from);
     else from.skip();
   }
   from.leave(outer);
-  return { id, partition, queue, key };
+  return { id, partition, queue, key, principal };
 }

@@ -35,6 +35,7 @@ import {
   readSubmit,
   UNNAMED,
 } from './codec/answers.js';
+import { CALL } from './codec/entries.js';
 import {
   type WriteRequest,
   writeAckRequest,
@@ -49,6 +50,8 @@ import {
 } from './codec/requests.js';
 
 export interface Kind<R, A> {
+  /** The field of a Call in which it travels. */
+  readonly entry: number;
   /** The field of a Reply in which the answer stands. */
   readonly outcome: number;
   readonly write: WriteRequest<R>;
@@ -59,9 +62,12 @@ export interface Kind<R, A> {
   gives(answer: A, turns: Turn[]): void;
   /** Turns that it gave can be taken back, and it gives nothing else. */
   readonly canBeUndone: boolean;
+  /** Asked once more, at the same home or another one, it comes to the same: a call that was lost with its link was as good as not sent. */
+  readonly isRepeatable?: boolean;
 }
 
 export const ENQUEUE: Kind<EnQueueRequest, EnQueueAnswer> = {
+  entry: CALL.command,
   outcome: 2,
   write: writeEnQueueRequest,
   read: readEnQueue,
@@ -72,6 +78,7 @@ export const ENQUEUE: Kind<EnQueueRequest, EnQueueAnswer> = {
 export const DEQUEUE: Kind<DeQueueRequest, DeQueueAnswer> = plain(3, writeDeQueueRequest, readDeQueue);
 export const SUBMIT: Kind<SubmitRequest, SubmitAnswer> = plain(4, writeSubmitRequest, readSubmit);
 export const ACQUIRE: Kind<AcquireRequest, AcquireAnswer> = {
+  entry: CALL.command,
   outcome: 5,
   write: writeAcquireRequest,
   read: readAcquire,
@@ -89,7 +96,7 @@ export const AWAIT: Kind<AwaitRequest, AwaitAnswer> = {
 export const HELLO: Kind<HelloRequest, HelloAnswer> = plain(10, writeHelloRequest, readHello);
 
 function plain<R, A>(outcome: number, write: WriteRequest<R>, read: ReadAnswer<A>): Kind<R, A> {
-  return { outcome, write, read, named: () => UNNAMED, gives: givesNothing, canBeUndone: false };
+  return { entry: CALL.command, outcome, write, read, named: () => UNNAMED, gives: givesNothing, canBeUndone: false };
 }
 
 function givesNothing(): void {}

@@ -24,7 +24,7 @@ export interface LaneStream {
 interface LaneListener extends InboxListener {
   /** Nothing came from the other side for too long. The stream is of no use. */
   silent(): void;
-  /** The version of the cluster's record that this side follows; of a home 0. */
+  /** The version of the routes that this side follows; of a home 0. */
   routes(): number;
 }
 
@@ -60,6 +60,8 @@ export class Lane {
   #acked = 0;
   #leaving = 0;
   #scheduled = false;
+  /** By which routes the oldest entry of the message was sent here; unset: there is none yet. */
+  #routes: number | undefined;
   #stream: LaneStream | undefined;
   /** Of the stream: what an older one says late does not count. */
   #generation = 0;
@@ -230,6 +232,7 @@ export class Lane {
   };
 
   schedule(): void {
+    if (this.out.length > 0) this.#routes ??= this.listener.routes();
     if (this.#scheduled || this.#stream === undefined) return;
     this.#scheduled = true;
     this.scheduler.atEnd(this.#flush);
@@ -275,8 +278,10 @@ export class Lane {
       number: this.#sealed,
       taken: this.#saidDone(),
       after: this.waitsFor?.everything ?? 0,
-      routes: this.listener.routes(),
+      // Those of older routes in it must be refused where newer ones count; the others are sent once more.
+      routes: this.#routes ?? this.listener.routes(),
     };
+    this.#routes = undefined;
     const message = {
       number: this.#sealed,
       bytes: putHeader(this.out.take(length), header),

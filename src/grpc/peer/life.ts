@@ -2,6 +2,7 @@
  * One life of a link, on the side of the gateway: from its handshake until it was broken for too long. What is asked has
  * its answer in the same life, or none; nothing of one life is known to the next one.
  */
+
 import type { Notice, Refusal, TurnRef } from '../../coordinator.js';
 import type { WireWriter } from '../session/codec/wire-writer.js';
 import type { Scheduler } from '../session/flow.js';
@@ -9,6 +10,7 @@ import { readNotice } from './codec/answers.js';
 import { ASK, TELL, writeNumbers, writeUndeliverable } from './codec/entries.js';
 import { readRefusal } from './codec/refusals.js';
 import type { WireReader } from './codec/wire-reader.js';
+import { type HandOverStep, numberOf } from './hand-over-step.js';
 import { Lane } from './lane.js';
 import { LARGE_LANE, MOST_OPEN, MOST_UNSENT, SMALL_LANE } from './limits.js';
 import { linkFull, tooManyCalls } from './refusals.js';
@@ -127,8 +129,8 @@ export class Life {
     this.write(lane, (out) => writeUndeliverable(out, session, partition, turns, unwanted)).schedule();
   }
 
-  handedOver(partition: number, shutFor: number): void {
-    this.write(this.small, (out) => writeNumbers(out, ASK.handedOver, partition, shutFor)).schedule();
+  handedOver(partition: number, shutFor: number, step: HandOverStep): void {
+    this.write(this.small, (out) => writeNumbers(out, ASK.handedOver, partition, shutFor, numberOf(step))).schedule();
   }
 
   /** Nothing more is sent or heard, but for what has come in. What waits is told, in slices. */
@@ -158,6 +160,7 @@ export class Life {
   #entry(field: number, from: WireReader): void {
     switch (field) {
       case TELL.replies:
+      case TELL.leaderReplies:
         return this.#reply(from);
       case TELL.refused:
         return this.#withId(from, (entry, bytes) => entry.refused(readRefusal(bytes)));

@@ -17,6 +17,8 @@ export const MOST_UNSENT = 134_217_728;
 export const MOST_OPEN = 200_000;
 /** Sessions on a link: one for each worker and partition. */
 export const MOST_SESSIONS = 200_000;
+/** Of the name of who asks, bytes: as any name of a caller. */
+export const MOST_PRINCIPAL = 256;
 /** ms between two beats. */
 export const BEAT = 500;
 /** ms; a link that is broken for longer is over. */

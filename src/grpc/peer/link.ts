@@ -3,12 +3,14 @@
  * within a second; when it was broken for longer, that life of it is over, what waited is told so, and the next life
  * begins as soon as the home can be reached.
  */
+
 import { randomBytes } from 'node:crypto';
 import type { TurnRef } from '../../coordinator.js';
 import { type EndedLink, EndReason, Lane as LaneName, type Open } from '../gen/keyturn/peer/v1/peer.js';
 import type { Scheduler } from '../session/flow.js';
 import type { Dial } from './dial.js';
 import { GatewayStream } from './gateway-stream.js';
+import type { HandOverStep } from './hand-over-step.js';
 import { NEWEST, nonce, OLDEST } from './handshake.js';
 import type { Lane } from './lane.js';
 import { Life, type LifeSession } from './life.js';
@@ -68,8 +70,8 @@ export class Link {
   #before: EndedLink | undefined;
   #lastHandle = 0;
   #later: Later[] = [];
-  /** When partitions let no call in any more that were handed over to this home, by number: there was no link then. */
-  #handedOver = new Map<number, number>();
+  /** Partitions that are handed over to this home, by number, when they let no call in any more: there was no link then. */
+  readonly #handedOver = new Map<number, { readonly since: number; readonly step: HandOverStep }>();
   #callOffEnd: (() => void) | undefined;
   #callOffRetry: (() => void) | undefined;
   readonly #redials: { small: (() => void) | undefined; large: (() => void) | undefined } = {
@@ -131,9 +133,9 @@ export class Link {
   }
 
   /** The home is told that the partition is its, which was shut here for so many ms; once there is a link. */
-  handedOver(partition: number, shutFor: number): void {
-    if (this.life !== undefined) this.life.handedOver(partition, Math.round(shutFor));
-    else this.#handedOver.set(partition, performance.now() - shutFor);
+  handedOver(partition: number, shutFor: number, step: HandOverStep): void {
+    if (this.life !== undefined) this.life.handedOver(partition, Math.round(shutFor), step);
+    else this.#handedOver.set(partition, { since: performance.now() - shutFor, step });
   }
 
   report(error: unknown): void {
@@ -195,8 +197,8 @@ export class Link {
     this.#later = [];
     for (const { partition, turns, unwanted } of later) life.undeliverable(0, partition, turns, unwanted);
     const now = performance.now();
-    for (const [partition, since] of this.#handedOver)
-      if (now - since <= HANDED_OVER_LATE) life.handedOver(partition, Math.round(now - since));
+    for (const [partition, { since, step }] of this.#handedOver)
+      if (now - since <= HANDED_OVER_LATE) life.handedOver(partition, Math.round(now - since), step);
     this.#handedOver.clear();
   }
 

@@ -1,5 +1,6 @@
 /** The links of this sidecar to the homes of partitions that are elsewhere. */
 import type { Coordinator } from '../../coordinator.js';
+import type { HandOverStep } from './hand-over-step.js';
 import { Link, type LinkContext } from './link.js';
 import { RemoteCoordinator } from './remote-coordinator.js';
 
@@ -33,9 +34,18 @@ export class PeerLinks {
     if (!this.#isClosed) this.#linkTo(address, incarnation);
   }
 
-  /** That incarnation is told that the partition is its: this sidecar has handed it over, and let no call in for so many ms. */
-  handedOver(address: string, incarnation: string, partition: number, shutFor: number): void {
-    if (!this.#isClosed) this.#linkTo(address, incarnation).link.handedOver(partition, shutFor);
+  /**
+   * That incarnation is told that the partition is its: this sidecar has handed it over, and let no call in for so many ms. Or a step
+   * before that.
+   */
+  handedOver(
+    address: string,
+    incarnation: string,
+    partition: number,
+    shutFor: number,
+    step: HandOverStep = 'done',
+  ): void {
+    if (!this.#isClosed) this.#linkTo(address, incarnation).link.handedOver(partition, shutFor, step);
   }
 
   /** Of an incarnation: it is gone. What waits there is told. */

@@ -29,7 +29,7 @@ export class OpenCall<A> implements OpenEntry, Pending {
   constructor(
     private readonly life: Life,
     private readonly owner: CallOwner,
-    private readonly kind: Pick<Kind<never, A>, 'outcome' | 'read' | 'gives' | 'canBeUndone'>,
+    private readonly kind: Pick<Kind<never, A>, 'outcome' | 'read' | 'gives' | 'canBeUndone' | 'isRepeatable'>,
     private readonly named: Named,
     private readonly reply: Reply<A>,
   ) {
@@ -79,8 +79,9 @@ export class OpenCall<A> implements OpenEntry, Pending {
 
   lost(wasSent: boolean): void {
     const { address } = this.life;
-    const gone = 'the link to its home broke before the call was sent';
-    this.refused(wasSent ? unknownOutcome(address) : noHome(this.owner.partition, gone));
+    const isUnknown = wasSent && this.kind.isRepeatable !== true;
+    const gone = 'the link to its home broke before the call was sent, or before it was answered';
+    this.refused(isUnknown ? unknownOutcome(address) : noHome(this.owner.partition, gone));
   }
 
   #deliver(answer: A): boolean {

@@ -1,4 +1,5 @@
 /** The server to which other sidecars of the cluster link themselves. */
+
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Coordinator, Limits } from '../../coordinator.js';
 import type { Log } from '../call/handler.js';
@@ -9,6 +10,7 @@ import { parseListen, targetOf } from '../server/listen.js';
 import { TlsConnections } from '../server/tls-connections.js';
 import { type Certificates, TlsCredentials } from '../server/tls-credentials.js';
 import { LinkGate } from './gate.js';
+import type { HandOverStep } from './hand-over-step.js';
 import { HomeStream } from './home-stream.js';
 import { PEER_SERVICE, peerServer, peerService, SCHEDULER } from './transport.js';
 
@@ -27,8 +29,10 @@ interface PeerServerOptions {
   home(partition: number): Coordinator | undefined;
   /** The version of the cluster's record that this sidecar follows: who follows an older one is refused (`no_home`). */
   routes(): number;
-  /** Another sidecar was the home of this partition until now, and let no call in for so many ms. */
-  handedOver?(partition: number, shutFor: number): void;
+  /** Another sidecar goes by newer routes. */
+  behind?(): void;
+  /** Another sidecar was the home of this partition until now, and let no call in for so many ms; or a step before that. */
+  handedOver?(partition: number, shutFor: number, step: HandOverStep): void;
   readonly limits: Limits;
   readonly log: Log;
   /** Counts failures of our own. */
@@ -83,7 +87,8 @@ class RunningPeerServer implements PeerServer {
       ...(failed === undefined ? {} : { failed }),
       home: (partition) => options.home(partition),
       routes: () => options.routes(),
-      handedOver: (partition, shutFor) => options.handedOver?.(partition, shutFor),
+      behind: () => options.behind?.(),
+      handedOver: (...told) => options.handedOver?.(...told),
     });
     this.#server.addService(
       PEER_SERVICE,

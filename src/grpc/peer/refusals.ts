@@ -46,3 +46,14 @@ export function failed(id: string): Refusal {
 function limit(subject: string, bound: number, description: string): Refusal {
   return { kind: 'limit', subject, limit: bound, description, retryAfter: RETRY_LATER };
 }
+
+/** Why a home takes nothing that was routed by these; unset: they are its own. While entries are read others may come to count. */
+export function unlikeRoutes(routes: number, own: number): string | undefined {
+  if (routes === own) return undefined;
+  if (routes < own) return 'the gateway follows an older version of the routes of the cluster than the home';
+  return 'the home has not seen the newest routes of the cluster yet';
+}
+
+export function notHere(partition: number): Refusal {
+  return noHome(partition, `the sidecar that was asked is not the home of partition ${partition}`);
+}

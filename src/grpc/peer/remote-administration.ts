@@ -44,8 +44,14 @@ const ANSWER_WITHIN = 60_000;
 export class RemoteAdministration implements Administration {
   constructor(
     private readonly link: Link,
-    private readonly partition: number,
+    readonly partition: number,
+    /** Who asks; empty: that is not known. */
+    readonly principal = '',
   ) {}
+
+  by(principal: string): Administration {
+    return new RemoteAdministration(this.link, this.partition, principal);
+  }
 
   listQueues(request: ListQueuesRequest) {
     return this.#ask('listQueues', LIST_QUEUES, request);
@@ -100,7 +106,7 @@ export class RemoteAdministration implements Administration {
     const life = this.#life();
     if (!life.ok) return life;
     const watch = new RemoteWatch(life.value, watcher, (error) => this.link.report(error));
-    watch.begin(this.partition, queue, key);
+    watch.begin(this.partition, { queue, key, principal: this.principal });
     return watch.refusal === undefined ? { ok: true, value: watch } : { ok: false, refusal: watch.refusal };
   }
 
@@ -108,7 +114,7 @@ export class RemoteAdministration implements Administration {
     const life = this.#life();
     if (!life.ok) return life;
     const answered = await new Promise<Result<Buffer>>((resolve) => {
-      const call = new AdminCall(life.value, this.partition, resolve);
+      const call = new AdminCall(life.value, this, resolve);
       const late = noAnswer(this.link.address, ANSWER_WITHIN);
       call.callOff = this.link.scheduler.after(ANSWER_WITHIN, () => call.giveUp(late));
       call.begin(adminRequest(name, kind, request));
@@ -134,7 +140,7 @@ class AdminCall implements OpenEntry {
 
   constructor(
     private readonly life: Life,
-    private readonly partition: number,
+    private readonly asked: { readonly partition: number; readonly principal: string },
     private readonly resolve: (result: Result<Buffer>) => void,
   ) {
     this.lane = life.small;
@@ -142,7 +148,10 @@ class AdminCall implements OpenEntry {
 
   begin(request: Uint8Array): void {
     this.#id = this.life.keep(this);
-    this.lane = this.life.write(this.life.small, (out) => writeAdminCall(out, this.#id, this.partition, request));
+    const { partition, principal } = this.asked;
+    this.lane = this.life.write(this.life.small, (out) =>
+      writeAdminCall(out, { id: this.#id, partition, request, principal }),
+    );
     this.message = this.lane.gathering;
     this.lane.schedule();
   }
@@ -167,7 +176,7 @@ class AdminCall implements OpenEntry {
 
   lost(wasSent: boolean): void {
     const gone = 'the link to its home broke before the call was sent';
-    this.refused(wasSent ? unknownOutcome(this.life.address) : noHome(this.partition, gone));
+    this.refused(wasSent ? unknownOutcome(this.life.address) : noHome(this.asked.partition, gone));
   }
 
   #end(result: Result<Buffer>): void {

@@ -123,7 +123,7 @@ export abstract class RemoteCalls implements Calls, CallOwner {
       out.number(CALL.session, handle);
       out.number(CALL.partition, this.partition);
       if (maxWait !== undefined) out.number(CALL.maxWait, Math.ceil(Math.max(0, maxWait)) + 1);
-      const command = out.open(CALL.command);
+      const command = out.open(kind.entry);
       out.number(1, id);
       kind.write(out, request);
       out.close(command);

@@ -4,6 +4,7 @@ import type {
   CoordinatorStanding,
   CoordinatorStats,
   DrainReport,
+  Leaders,
   Result,
   Session,
   SessionListener,
@@ -15,6 +16,7 @@ import type { Link } from './link.js';
 import { tooManySessions } from './refusals.js';
 import { RemoteAdministration } from './remote-administration.js';
 import { RemoteCalls } from './remote-calls.js';
+import { RemoteLeaders } from './remote-leaders.js';
 import { RemoteSession } from './remote-session.js';
 
 /**
@@ -23,9 +25,11 @@ import { RemoteSession } from './remote-session.js';
  */
 export class RemoteCoordinator extends RemoteCalls implements Coordinator {
   readonly admin: Administration;
+  readonly leaders: Leaders;
 
   constructor(link: Link, partition: number) {
     super(link, partition);
+    this.leaders = new RemoteLeaders((kind, request, reply) => this.ask(kind, request, reply));
     this.admin = new RemoteAdministration(link, partition);
   }
 

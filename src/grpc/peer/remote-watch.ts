@@ -30,9 +30,9 @@ export class RemoteWatch implements Watch, OpenEntry {
     this.lane = life.small;
   }
 
-  begin(partition: number, queue: string | undefined, key: string | undefined): void {
+  begin(partition: number, wanted: Parameters<typeof writeWatch>[3]): void {
     this.#id = this.life.keep(this);
-    this.lane = this.life.write(this.life.small, (out) => writeWatch(out, this.#id, partition, { queue, key }));
+    this.lane = this.life.write(this.life.small, (out) => writeWatch(out, this.#id, partition, wanted));
     this.message = this.lane.gathering;
     this.lane.schedule();
   }

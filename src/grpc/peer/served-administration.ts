@@ -1,4 +1,4 @@
-import type { Coordinator, CoordinatorEvent, Refusal, Watch } from '../../coordinator.js';
+import type { Administration, Coordinator, CoordinatorEvent, Refusal, Watch } from '../../coordinator.js';
 import type { WireWriter } from '../session/codec/wire-writer.js';
 import { readAdminCall, readWatch } from './ask-reader.js';
 import { askAdmin, events as eventShape } from './codec/admin.js';
@@ -37,23 +37,26 @@ export class ServedAdministration {
     return this.#open.size + this.#watches.size;
   }
 
-  /** @param open calls of all kinds */
-  ask(from: WireReader, open: number): void {
-    const { id, partition, request } = readAdminCall(from);
-    const home = this.#homeFor(id, partition, open);
+  /**
+   * @param open calls of all kinds
+   * @param unlike set: nothing is taken, for that reason
+   */
+  ask(from: WireReader, open: number, unlike: string | undefined): void {
+    const { id, partition, request, principal } = readAdminCall(from);
+    const home = this.#homeFor(id, partition, open, unlike);
     if (home === undefined) return;
     this.#open.add(id);
-    this.#answer(id, home, request)
+    this.#answer(id, adminOf(home, principal), request)
       .catch((error: unknown) => this.served.fail(id, error))
       .finally(() => this.#open.delete(id));
   }
 
-  watch(from: WireReader, open: number): void {
-    const { id, partition, queue, key } = readWatch(from);
-    const home = this.#homeFor(id, partition, open);
+  watch(from: WireReader, open: number, unlike: string | undefined): void {
+    const { id, partition, queue, key, principal } = readWatch(from);
+    const home = this.#homeFor(id, partition, open, unlike);
     if (home === undefined) return;
     const pump = new Pump(this.served, id);
-    const begun = home.admin.watch(queue, key, pump);
+    const begun = adminOf(home, principal).watch(queue, key, pump);
     if (!begun.ok) return this.served.refuse(id, begun.refusal);
     this.#watches.set(id, begun.value);
     pump.onEnd = () => this.#watches.delete(id);
@@ -71,21 +74,26 @@ export class ServedAdministration {
     this.#watches.clear();
   }
 
-  async #answer(id: number, home: Coordinator, request: Buffer): Promise<void> {
-    const result = await askAdmin(home.admin, request);
+  async #answer(id: number, admin: Administration, request: Buffer): Promise<void> {
+    const result = await askAdmin(admin, request);
     if (this.served.isOver()) return;
     if (!result.ok) return this.served.refuse(id, result.refusal);
     const { value } = result;
     this.served.tell((out) => writeBytes(out, TELL.adminAnswers, id, value));
   }
 
-  #homeFor(id: number, partition: number, open: number): Coordinator | undefined {
-    const home = this.served.home(partition);
-    if (home === undefined) this.served.refuse(id, noHome(partition, 'the sidecar that was asked is not its home'));
+  #homeFor(id: number, partition: number, open: number, unlike: string | undefined): Coordinator | undefined {
+    const home = unlike === undefined ? this.served.home(partition) : undefined;
+    const why = unlike ?? 'the sidecar that was asked is not its home';
+    if (home === undefined) this.served.refuse(id, noHome(partition, why));
     else if (open >= MOST_OPEN) this.served.refuse(id, tooManyCalls(MOST_OPEN));
     else return home;
     return undefined;
   }
+}
+
+function adminOf({ admin }: Coordinator, principal: string): Administration {
+  return principal === '' ? admin : (admin.by?.(principal) ?? admin);
 }
 
 /** From the bounded buffer of a watch to its gateway, no faster than the gateway reads. */

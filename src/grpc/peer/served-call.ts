@@ -8,6 +8,12 @@ export interface CallSink {
   refused(call: ServedCall, refusal: Refusal): void;
 }
 
+/** How an answer travels. */
+export interface TellForm extends Form {
+  /** In which field of a LinkResponse. Unset: among the replies to workers. */
+  readonly entry?: number;
+}
+
 /** To whom turns go back, and what keeps the order of its answers. */
 export interface Order extends Taker {
   /** The message of the large lane that what follows must not overtake. */
@@ -39,11 +45,11 @@ export class ServedCall implements Reply<unknown> {
   constructor(
     private readonly sink: CallSink,
     public id: number,
-    public form: Form,
+    public form: TellForm,
     public order: Order,
   ) {}
 
-  begin(id: number, form: Form, order: Order): this {
+  begin(id: number, form: TellForm, order: Order): this {
     this.id = id;
     this.form = form;
     this.order = order;
@@ -52,7 +58,7 @@ export class ServedCall implements Reply<unknown> {
     return this;
   }
 
-  answer(value: unknown): boolean {
+  answer(value?: unknown): boolean {
     return this.sink.answered(this, value);
   }
 

@@ -2,6 +2,7 @@
  * A link of a gateway, on the side of the home: gives its calls to the coordinators of their partitions, and brings back
  * what they say.
  */
+
 import type { Coordinator, Notice, Refusal, SessionStamp, Turn } from '../../coordinator.js';
 import { type Log, report } from '../call/handler.js';
 import type { Caller } from '../convert/deadline.js';
@@ -17,11 +18,13 @@ import { type CallHead, CallReader, readNumbers, readUndeliverable, type Undeliv
 import { ASK, TELL, writeBytes, writeNumbers } from './codec/entries.js';
 import { RefusalBytes } from './codec/refusals.js';
 import type { WireReader } from './codec/wire-reader.js';
+import { type HandOverStep, stepOf } from './hand-over-step.js';
 import { Lane } from './lane.js';
 import { BEAT, LARGE_BYTES, LARGE_LANE, MOST_OPEN, MOST_UNSENT, SMALL_LANE } from './limits.js';
-import { CANCELLED, failed, noHome, tooManyCalls } from './refusals.js';
+import { CANCELLED, failed, noHome, notHere, tooManyCalls, unlikeRoutes } from './refusals.js';
 import { ServedAdministration } from './served-administration.js';
 import { type CallSink, type Order, ServedCall, Unordered } from './served-call.js';
+import { askLeaders } from './served-leaders.js';
 import { type OpenedSession, type ServedSession, ServedSessions, type SessionSink } from './served-session.js';
 import { placed, writeEntry } from './write-entry.js';
 
@@ -32,10 +35,12 @@ export interface ServedContext {
   readonly check: Check;
   /** Unset: this sidecar is not its home. */
   home(partition: number): Coordinator | undefined;
-  /** The version of the cluster's record that this sidecar follows. */
+  /** The version of the routes that this sidecar follows. */
   routes(): number;
-  /** The gateway was the home of this partition until now, and let no call in for so many ms. */
-  handedOver?(partition: number, shutFor: number): void;
+  /** Somebody goes by newer ones. */
+  behind?(): void;
+  /** The gateway was the home of this partition until now, and let no call in for so many ms; or a step before that. */
+  handedOver?(partition: number, shutFor: number, step: HandOverStep): void;
 }
 
 interface ServedListener {
@@ -48,6 +53,7 @@ interface ServedListener {
 /** A gateway has looked at deadlines and named who asks. */
 const NO_CALLER: Caller = { getPeer: () => '', getDeadline: () => Number.POSITIVE_INFINITY, waiting: 0 };
 const AT_ONCE = 1_000;
+const NO_CALL = Object.freeze({ id: 0, call: undefined });
 const PATH = 'keyturn.peer.v1.PeerService/Link';
 
 export class ServedLink implements CallSink, SessionSink {
@@ -98,7 +104,7 @@ export class ServedLink implements CallSink, SessionSink {
     const { out } = wanted;
     const before = out.length;
     try {
-      const start = out.open(TELL.replies);
+      const start = out.open(call.form.entry ?? TELL.replies);
       out.number(1, call.id);
       call.form.write(out, answer);
       out.close(start);
@@ -171,12 +177,12 @@ export class ServedLink implements CallSink, SessionSink {
   };
 
   #lane(limits: typeof SMALL_LANE | typeof LARGE_LANE): Lane {
-    let isOld = false;
+    let followed = 0;
     const lane: Lane = new Lane(this.context.scheduler, limits, {
       begins: (routes) => {
-        isOld = routes < this.context.routes();
+        followed = routes;
       },
-      entry: (field, from) => this.#entry(field, from, isOld),
+      entry: (field, from) => this.#entry(field, from, this.#unlike(followed)),
       malformed: (error) => this.listener.malformed(error),
       silent: () => this.listener.silent(lane),
       routes: () => 0,
@@ -184,13 +190,20 @@ export class ServedLink implements CallSink, SessionSink {
     return lane;
   }
 
-  #entry(field: number, from: WireReader, isOld: boolean): void {
+  #unlike(routes: number): string | undefined {
+    const own = this.context.routes();
+    if (routes > own) this.context.behind?.();
+    return unlikeRoutes(routes, own);
+  }
+
+  /** @param unlike set: its routes are not those of this home, so nothing that is routed is taken */
+  #entry(field: number, from: WireReader, unlike: string | undefined): void {
     switch (field) {
       case ASK.calls:
-        return this.#call(this.#calls.read(from), isOld);
+        return this.#call(this.#calls.read(from), unlike);
       case ASK.opens: {
         const { first, second } = readNumbers(from);
-        const refusal = this.#sessions.open(first, second, isOld ? undefined : this.context.home(second));
+        const refusal = this.#sessions.open(first, second, unlike ? undefined : this.context.home(second));
         if (refusal !== undefined)
           this.#tell(undefined, (out) => writeBytes(out, TELL.sessionsRefused, first, this.#refusals.of(refusal)));
         return;
@@ -204,34 +217,35 @@ export class ServedLink implements CallSink, SessionSink {
       case ASK.undeliverable:
         return this.#undeliverable(readUndeliverable(from));
       case ASK.adminCalls:
-        return this.#admin.ask(from, this.openCalls);
+        return this.#admin.ask(from, this.openCalls, unlike);
       case ASK.watches:
-        return this.#admin.watch(from, this.openCalls);
+        return this.#admin.watch(from, this.openCalls, unlike);
       case ASK.watchEnds:
         return this.#admin.endWatch(readNumbers(from).first);
       case ASK.handedOver: {
-        const { first, second } = readNumbers(from);
-        return this.#attempt(() => this.context.handedOver?.(first, second));
+        const { first, second, third } = readNumbers(from);
+        const step = stepOf(third);
+        if (step !== undefined) this.#attempt(() => this.context.handedOver?.(first, second, step));
+        return;
       }
       default:
         from.skip();
     }
   }
 
-  #call({ session, partition, maxWait, stamp, command }: CallHead, isOld: boolean): void {
-    if (command?.call === undefined || command.id === 0) throw new RangeError('a call without an id or a command');
-    const { id, call } = command;
+  #call(head: CallHead, unlike: string | undefined): void {
+    const { partition, command, leader } = head;
+    const { id, call } = command ?? leader ?? NO_CALL;
+    if (call === undefined || id === 0) throw new RangeError('a call without an id or a command');
     if (this.#waiting.has(id)) throw new RangeError(`call ${id} is open already`);
     if (call.$case === 'cancel') throw new RangeError('a cancel of the public protocol');
-    const home = isOld ? undefined : this.context.home(partition);
-    if (home === undefined) return this.#refuse(id, isOld ? oldRoutes(partition) : notHere(partition));
+    const home = unlike === undefined ? this.context.home(partition) : undefined;
+    if (home === undefined)
+      return this.#refuse(id, unlike === undefined ? notHere(partition) : noHome(partition, unlike));
     if (this.openCalls >= MOST_OPEN) return this.#refuse(id, tooManyCalls(MOST_OPEN));
     const served = this.#commandOf(id);
     try {
-      const at = session === 0 ? undefined : this.#sessions.at(session, partition, home);
-      if (at !== undefined && 'kind' in at) served.refuse(at);
-      else if (call.$case === 'hello') this.#hello(served, at, call.value, stamp);
-      else this.#ask(served, call, at, home, maxWait);
+      this.#begin(served, head, home);
     } catch (error) {
       this.context.check.forget();
       if (this.#close(served)) this.#fail(id, error);
@@ -240,6 +254,21 @@ export class ServedLink implements CallSink, SessionSink {
     }
     if (served.stage === 'done') this.#spare = served;
     else if (!this.#isOver) this.#keep(served);
+  }
+
+  #begin(served: ServedCall, head: CallHead, home: Coordinator): void {
+    const { session, partition, maxWait, stamp, command, leader } = head;
+    if (leader?.call !== undefined) {
+      served.order = this.#orderOf(home);
+      served.pending = askLeaders(home.leaders, leader.call, this.context.check, served);
+      return;
+    }
+    const call = command?.call;
+    if (call === undefined || call.$case === 'cancel') return;
+    const at = session === 0 ? undefined : this.#sessions.at(session, partition, home);
+    if (at !== undefined && 'kind' in at) served.refuse(at);
+    else if (call.$case === 'hello') this.#hello(served, at, call.value, stamp);
+    else this.#ask(served, call, at, home, maxWait);
   }
 
   #commandOf(id: number): ServedCall {
@@ -367,12 +396,4 @@ export class ServedLink implements CallSink, SessionSink {
       report(this.context, PATH, error);
     }
   }
-}
-
-function oldRoutes(partition: number): Refusal {
-  return noHome(partition, 'the gateway follows an older version of the routes of the cluster than the home');
-}
-
-function notHere(partition: number): Refusal {
-  return noHome(partition, `the sidecar that was asked is not the home of partition ${partition}`);
 }

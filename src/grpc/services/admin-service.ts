@@ -20,7 +20,15 @@ import {
   retryNowRequest,
   retryNowResponse,
 } from '../convert/admin.js';
-import { clusterResponse, moveRequest, moveResponse, restoreRequest, restoreResponse } from '../convert/cluster.js';
+import {
+  clusterResponse,
+  moveRequest,
+  moveResponse,
+  restoreRequest,
+  restoreResponse,
+  routeRequest,
+  routeResponse,
+} from '../convert/cluster.js';
 import { listQueuesRequest, queuesResponse } from '../convert/queues.js';
 import type { AdminServiceServer } from '../gen/keyturn/v1/admin.js';
 import { watchEvents } from './watch-events.js';
@@ -92,6 +100,12 @@ export function adminService(context: HandlerContext, streams: OpenStreams): Adm
       anything,
       (port) => port.cluster?.finalize() ?? alone(),
       ({ format, isChanged }) => ({ format, changed: isChanged }),
+    ),
+    routeQueue: promised(
+      context,
+      routeRequest,
+      (port, request) => port.cluster?.route(request) ?? alone(),
+      routeResponse,
     ),
     watchEvents: watchEvents(context, streams),
   };

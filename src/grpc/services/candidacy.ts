@@ -29,6 +29,20 @@ export interface CandidacyHost {
   after(ms: number, task: () => void): () => void;
 }
 
+/** An `alive` that nobody counted: which one of the candidacy, and of which term. */
+interface Unheard {
+  readonly number: number;
+  readonly term: number;
+}
+
+/** More of them are not remembered: their worker has given the term up long before. */
+const MOST_UNHEARD = 100;
+/** Who has stopped and is still known as one that lost its term says so again after this long, ms. */
+const STOPPED_AGAIN = 1_000;
+const NOTHING = new Uint8Array(0);
+/** No worker says so many different things. */
+const MOST_LATER = 100;
+
 export class Candidacy {
   /** The term that its worker was told of, until that is released. */
   #term: number | undefined;
@@ -38,8 +52,13 @@ export class Candidacy {
   #isHeldBack = false;
   #asks = false;
   #isOver = false;
-  /** Calls that are repeated later. */
-  readonly #later = new Set<() => void>();
+  /** Its worker wants no term any more: it is told of no new one. */
+  #isWithdrawn = false;
+  #declined: number | undefined;
+  #alives = 0;
+  #unheard: Unheard[] = [];
+  /** Calls that are repeated later, by what they say: what is said twice is repeated once. */
+  readonly #later = new Map<string, () => void>();
 
   constructor(
     readonly id: number,
@@ -78,26 +97,60 @@ export class Candidacy {
 
   say(term: number, report: LeaderReport): void {
     if (this.#isOver) return;
+    if (report.kind === 'alive') return this.#live(term);
     this.host.leaders.report(
       { group: this.terms.group, term, report },
       {
         answer: (said) => this.#answered(term, report, said),
-        refuse: (refusal) => this.#again(refusal, () => this.say(term, report), report),
+        refuse: (refusal) => this.#again(`${report.kind} ${term}`, refusal, () => this.say(term, report)),
       },
     );
   }
 
+  /** It is not repeated: the worker says the next one soon, and counts by its own clock. */
+  #live(term: number): void {
+    this.#alives += 1;
+    const number = this.#alives;
+    this.host.leaders.report(
+      { group: this.terms.group, term, report: { kind: 'alive' } },
+      {
+        answer: (said) => this.#lives(term, number, said),
+        refuse: () => {
+          if (this.#unheard.length < MOST_UNHEARD) this.#unheard.push({ number, term });
+        },
+      },
+    );
+  }
+
+  /**
+   * The worker takes the first `kept` for the first `alive` that is not confirmed. So those before this one that nobody counted
+   * are confirmed with it: the term lives longer than they could have said.
+   */
+  #lives(term: number, number: number, said: ReportAnswer): boolean {
+    if (!said.counted) {
+      this.host.tell(this.id, lostNews(term, said.cause));
+      return true;
+    }
+    const isBefore = (one: Unheard) => one.term === term && one.number < number;
+    const confirmed = 1 + this.#unheard.filter(isBefore).length;
+    this.#unheard = this.#unheard.filter((one) => one.term >= term && !isBefore(one));
+    const kept = { term: BigInt(term), ttl: toDuration(said.ttl) };
+    for (let left = confirmed; left > 0; left -= 1) this.host.tell(this.id, { $case: 'kept', value: kept });
+    return true;
+  }
+
   withdraw(): void {
     if (this.#isOver) return;
+    this.#isWithdrawn = true;
     const { group, candidateId } = this.terms;
-    const again = (refusal: Refusal) => this.#again(refusal, () => this.withdraw(), { kind: 'inaugurated' });
+    const again = (refusal: Refusal) => this.#again('withdraw', refusal, () => this.withdraw());
     this.host.leaders.withdraw({ group, candidateId, stamp: this.stamp }, { answer: () => true, refuse: again });
   }
 
   /** The stream is gone: the candidate is absent from now on. */
   close(): void {
     this.#isOver = true;
-    for (const callOff of this.#later) callOff();
+    for (const callOff of this.#later.values()) callOff();
     this.#later.clear();
     this.#pending?.cancel();
     this.#pending = undefined;
@@ -111,18 +164,61 @@ export class Candidacy {
       this.#end(view.at === 'replaced' ? { kind: 'session_replaced', sessionId: this.terms.candidateId } : undefined);
       return true;
     }
+    const isNew = view.at === 'inaugurate' && view.term !== this.#term;
     this.#knows = knowsOf(view);
     this.#term = 'term' in view ? view.term : undefined;
-    this.host.tell(this.id, newsOf(view));
+    if (this.#isWithdrawn && isNew) this.#declined = this.#term;
+    if (this.#term === undefined || this.#term !== this.#declined) this.host.tell(this.id, newsOf(view));
     this.ask();
+    if (this.#isWithdrawn && (isNew || view.at === 'standing' || view.at === 'lost')) this.#withdrawAgain(isNew);
     return true;
+  }
+
+  /**
+   * A home that took over does not know that it was withdrawn, and chooses it once more; the same where it was chosen in the
+   * moment in which it was withdrawn. Its worker was not told of that term and may be gone: nobody would hand it over.
+   */
+  #withdrawAgain(wasChosen: boolean): void {
+    this.withdraw();
+    const term = this.#declined;
+    if (wasChosen && term !== undefined) this.#report(term, { kind: 'handed_over', state: NOTHING });
+  }
+
+  /** Of what its worker waits no answer for. */
+  #report(term: number, report: LeaderReport): void {
+    if (this.#isOver) return;
+    const refuse = (refusal: Refusal) =>
+      this.#again(`${report.kind} ${term}`, refusal, () => this.#report(term, report));
+    this.host.leaders.report(
+      { group: this.terms.group, term, report },
+      {
+        answer: () => {
+          if (report.kind === 'stopped') this.#checkStopped(term);
+          return true;
+        },
+        refuse,
+      },
+    );
+  }
+
+  /**
+   * What it said may have come to a home that has given the group up since, or before the next one heard that it stands: that one
+   * passes it over until it has stopped, and its worker has nothing more to say.
+   */
+  #checkStopped(term: number): void {
+    if (this.#isOver) return;
+    this.#inTime(`stopped ${term}`, STOPPED_AGAIN, () => {
+      const { at, number } = this.#knows ?? {};
+      if (at === 'lost' && number === term) this.#report(term, { kind: 'stopped' });
+    });
   }
 
   #refused(refusal: Refusal): void {
     if (this.#isOver) return;
     this.#asks = false;
     this.#pending = undefined;
-    if (refusal.kind === 'store_unavailable' || refusal.kind === 'no_home') this.#repeat(refusal, () => this.ask());
+    if (refusal.kind === 'store_unavailable' || refusal.kind === 'no_home')
+      this.#repeat('stand', refusal, () => this.ask());
     else if (refusal.kind !== 'cancelled') this.#end(refusal);
   }
 
@@ -135,25 +231,34 @@ export class Candidacy {
   #answered(term: number, { kind }: LeaderReport, said: ReportAnswer): boolean {
     // Who confirms that it has stopped wants to know no more than that it was heard.
     if (!said.counted && kind !== 'stopped') this.host.tell(this.id, lostNews(term, said.cause));
-    else if (kind === 'alive' && said.counted) {
-      this.host.tell(this.id, { $case: 'kept', value: { term: BigInt(term), ttl: toDuration(said.ttl) } });
-    } else if (kind === 'handed_over' || kind === 'stopped') {
+    else if (kind === 'handed_over' || kind === 'stopped') {
       this.host.tell(this.id, { $case: 'released', value: { term: BigInt(term) } });
     }
+    if (kind === 'handed_over' || kind === 'stopped') this.#checkStopped(term);
     return true;
   }
 
-  /** `alive` is not repeated: the worker says the next one soon, and counts by its own clock. */
-  #again(refusal: Refusal, task: () => void, { kind }: LeaderReport): void {
-    if (!this.#isOver && kind !== 'alive') this.#repeat(refusal, task);
+  #again(what: string, refusal: Refusal, task: () => void): void {
+    if (!this.#isOver) this.#repeat(what, refusal, task);
   }
 
-  #repeat(refusal: Refusal, task: () => void): void {
-    const wait = 'retryAfter' in refusal ? refusal.retryAfter : 1_000;
+  #repeat(what: string, refusal: Refusal, task: () => void): void {
+    this.#inTime(what, 'retryAfter' in refusal ? refusal.retryAfter : 1_000, task);
+  }
+
+  #inTime(what: string, wait: number, task: () => void): void {
+    this.#callOff(what);
+    const [oldest] = this.#later.keys();
+    if (oldest !== undefined && this.#later.size >= MOST_LATER) this.#callOff(oldest);
     const callOff = this.host.after(wait, () => {
-      this.#later.delete(callOff);
+      this.#later.delete(what);
       task();
     });
-    this.#later.add(callOff);
+    this.#later.set(what, callOff);
+  }
+
+  #callOff(what: string): void {
+    this.#later.get(what)?.();
+    this.#later.delete(what);
   }
 }

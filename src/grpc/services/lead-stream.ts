@@ -71,8 +71,7 @@ export class LeadStream implements CandidacyHost, Endable {
     if (command === undefined)
       return this.#wrong(id, index, 'command', 'missing; allowed: one of those of LeadCommand');
     if (command.$case === 'stand') return this.#stand(id, command.value, index);
-    // It has ended while this was on its way.
-    if (candidacy === undefined) return;
+    if (candidacy === undefined) return this.#late(id, command);
     switch (command.$case) {
       case 'inaugurated':
         return candidacy.say(fromWireToken(command.value.term), { kind: 'inaugurated' });
@@ -91,6 +90,12 @@ export class LeadStream implements CandidacyHost, Endable {
         return candidacy.say(fromWireToken(command.value.term), report);
       }
     }
+  }
+
+  /** The candidacy has ended while this was on its way. Who waits to hear that it was let go is told. */
+  #late(id: number, command: NonNullable<LeadCommand['command']>): void {
+    if (command.$case !== 'handedOver') return;
+    this.tell(id, { $case: 'released', value: { term: command.value.term } });
   }
 
   #stand(id: number, message: Parameters<typeof standTerms>[0], index: number): void {

@@ -1,10 +1,10 @@
 /** LeaderService: who leads a group. */
 import { randomUUID } from 'node:crypto';
-import type { Leaders, Refusal, Reply, SessionStamp, Waiting } from '../../coordinator.js';
+import type { Reply, SessionStamp, YieldView } from '../../coordinator.js';
 import { type HandlerContext, internalError, replied } from '../call/handler.js';
-import type { Port } from '../call/port.js';
 import type { OpenStreams } from '../call/streams.js';
 import { groupName, leaderResponse, yieldResponse } from '../convert/leaders.js';
+import { steadyNow } from '../convert/steady-time.js';
 import type { LeaderServiceServer } from '../gen/keyturn/v1/leader.js';
 import { LeadStream } from './lead-stream.js';
 import { watchLeader } from './watch-leader.js';
@@ -16,7 +16,7 @@ export function leaderService(context: HandlerContext, streams: OpenStreams): Ha
   return {
     lead: (call) => {
       try {
-        const stream = new LeadStream(context, leadersOf(context.portOf(call)), call, nextStamp);
+        const stream = new LeadStream(context, context.portOf(call).leaders, call, nextStamp);
         call.once('cancelled', streams.add(call, stream));
         stream.start();
       } catch (error) {
@@ -26,15 +26,22 @@ export function leaderService(context: HandlerContext, streams: OpenStreams): Ha
     getLeader: replied(
       context,
       groupName,
-      (port, group, reply) => leadersOf(port).awaitLeader({ group, knows: undefined }, reply),
+      (port, group, reply) => port.leaders.awaitLeader({ group, knows: undefined }, reply),
       leaderResponse,
     ),
-    watchLeader: watchLeader(context, streams, leadersOf),
+    watchLeader: watchLeader(context, streams),
     yieldLeader: replied(
       context,
-      groupName,
-      (port, group, reply) => {
-        leadersOf(port).yieldLeader(group, reply);
+      (message, check, caller) => ({ group: groupName(message, check), peer: caller.getPeer() }),
+      (port, { group, peer }, reply: Reply<YieldView>) => {
+        port.leaders.yieldLeader(group, {
+          answer: (view) => {
+            const { asked } = view;
+            if (asked !== undefined) context.log.info({ group, peer, ...asked }, 'a leader was asked to hand over');
+            return reply.answer(view);
+          },
+          refuse: (refusal) => reply.refuse(refusal),
+        });
         return undefined;
       },
       yieldResponse,
@@ -42,35 +49,12 @@ export function leaderService(context: HandlerContext, streams: OpenStreams): Ha
   };
 }
 
-function leadersOf({ leaders }: Port): Leaders {
-  return leaders ?? NONE_HERE;
-}
-
-/** Each newer than the one before, also than those of a process before this one, as far as its clock went on. */
+/** Each newer than the one before, and its own. */
 function stamps(): () => SessionStamp {
-  const by = randomUUID();
+  const process = randomUUID();
   let last = 0;
   return () => {
-    last = Math.max(last + 1, Date.now());
-    return { at: last, by };
+    last = Math.max(last + 1, Math.floor(steadyNow()));
+    return { at: last, by: `${process}-${last}` };
   };
 }
-
-const NOT_YET: Refusal = {
-  kind: 'not_possible',
-  because: 'not_movable',
-  description: 'there are no leaders in a cluster yet: ask a sidecar that stands alone',
-};
-
-function refuse(_request: unknown, reply: Reply<never>): Waiting {
-  reply.refuse(NOT_YET);
-  return undefined;
-}
-
-const NONE_HERE: Leaders = {
-  stand: refuse,
-  report: refuse,
-  withdraw: refuse,
-  awaitLeader: refuse,
-  yieldLeader: refuse,
-};

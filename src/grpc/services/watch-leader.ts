@@ -9,7 +9,6 @@ import {
   type Refusal,
 } from '../../coordinator.js';
 import { type HandlerContext, internalError, readRequest } from '../call/handler.js';
-import type { Port } from '../call/port.js';
 import { statusOf } from '../call/status.js';
 import type { OpenStreams } from '../call/streams.js';
 import { groupName, leaderResponse } from '../convert/leaders.js';
@@ -23,14 +22,13 @@ const KNOWS_NOTHING: LeaderKnows = { term: -1, phase: undefined };
 export function watchLeader(
   context: HandlerContext,
   streams: OpenStreams,
-  leadersOf: (port: Port) => Leaders,
 ): handleServerStreamingCall<WatchLeaderRequest, WatchLeaderResponse> {
   return (call) => {
     try {
       const caller = { getPeer: () => call.getPeer(), getDeadline: () => call.getDeadline(), waiting: 0 };
       const request = readRequest(context, caller, call.request, groupName);
       if (!request.ok) return void call.emit('error', statusOf(request.refusal));
-      const pump = new Pump(leadersOf(context.portOf(call)), request.value, call);
+      const pump = new Pump(context.portOf(call).leaders, request.value, call);
       const remove = streams.addCall(call);
       call.once('cancelled', () => {
         remove();
@@ -43,9 +41,15 @@ export function watchLeader(
   };
 }
 
+/** Its home, or the store, is away for a while. */
+function mayPass(refusal: Refusal): refusal is Extract<Refusal, { kind: 'no_home' | 'store_unavailable' }> {
+  return refusal.kind === 'no_home' || refusal.kind === 'store_unavailable';
+}
+
 class Pump {
   #knows = KNOWS_NOTHING;
   #pending: Pending | undefined;
+  #later: NodeJS.Timeout | undefined;
   #isOver = false;
 
   constructor(
@@ -74,6 +78,7 @@ class Pump {
 
   stop(): void {
     this.#isOver = true;
+    clearTimeout(this.#later);
     this.#pending?.cancel();
   }
 
@@ -88,6 +93,11 @@ class Pump {
 
   #refused(refusal: Refusal): void {
     if (this.#isOver) return;
+    // Who was told who leads is told of the next one, whatever comes between.
+    if (this.#knows !== KNOWS_NOTHING && mayPass(refusal)) {
+      this.#later = setTimeout(() => this.ask(), refusal.retryAfter);
+      return;
+    }
     this.#isOver = true;
     this.call.emit('error', statusOf(refusal));
   }

@@ -2,7 +2,7 @@ import type { JournalStats } from '../../coordinator.js';
 import type { Batch } from '../../core/core.js';
 import { Histogram, SECONDS } from '../../core/structures/histogram.js';
 import type { Clock } from '../clock.js';
-import type { Journal } from '../journal/journal.js';
+import { type Journal, JournalError } from '../journal/journal.js';
 
 /** A write that failed is tried again after this long, ms; each time twice as long. */
 const FIRST_BACK_OFF = 100;
@@ -104,11 +104,13 @@ export class JournalWriter {
     this.#isWriting = false;
     if (this.#stopped) return;
     this.#failures += 1;
-    this.#callOffRetry = this.clock.after(this.#backOff, () => {
+    const isBroken = error instanceof JournalError && error.problem === 'io';
+    const longest = (isBroken ? this.journal.longestPause : undefined) ?? LONGEST_BACK_OFF;
+    this.#callOffRetry = this.clock.after(Math.min(this.#backOff, longest), () => {
       this.#callOffRetry = undefined;
       this.#begin(batch);
     });
-    this.#backOff = Math.min(this.#backOff * 2, LONGEST_BACK_OFF);
+    this.#backOff = Math.min(this.#backOff * 2, longest);
     this.listener.failed(error);
   }
 }

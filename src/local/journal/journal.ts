@@ -10,6 +10,11 @@ export interface Journal {
   /** What items carry stays in memory: `read` gives it with the rows, and `content` is never called. */
   readonly keepsContents?: true;
   /**
+   * A write that failed with `io` is tried again no later than after so many ms: behind a network what failed is mostly the
+   * connection, which is back at once. Unset: as a disk.
+   */
+  readonly longestPause?: number;
+  /**
    * All rows, in slices, in the order of `TABLES`; contents of items stay on disk. To be read once, before the first
    * write.
    */

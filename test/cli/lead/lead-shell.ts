@@ -12,6 +12,15 @@ export interface LeadOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
+/** What was begun last ends first: nobody works any more in a folder that is removed. */
+export function lastFirst(t: Cleanup): Cleanup {
+  const tasks: (() => Promise<void> | void)[] = [];
+  t.after(async () => {
+    for (const task of tasks) await task();
+  });
+  return { after: (task) => void tasks.unshift(task) };
+}
+
 export class LeadShell {
   readonly lines: string[] = [];
   readonly #child: ChildProcess;
@@ -35,7 +44,7 @@ export class LeadShell {
       return child.signalCode ?? child.exitCode;
     });
     cleanup.after(async () => {
-      child.kill('SIGTERM');
+      child.kill('SIGKILL');
       await this.ended;
     });
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { chmod } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { put, serve, temporaryFolder } from '../keyturn-process.js';
-import { LeadShell } from './lead-shell.js';
+import { LeadShell, lastFirst } from './lead-shell.js';
 
 /** Goes on where the one before has stopped. Short sleeps, because a shell runs its traps between two commands. */
 const BACKUP = `#!/bin/sh
@@ -13,11 +13,12 @@ n=0; while [ $n -lt 600 ]; do n=$((n+1)); sleep 0.05; done
 `;
 
 async function shells(t: TestContext) {
-  const { address } = await serve(t);
-  const cwd = await temporaryFolder(t);
+  const cleanup = lastFirst(t);
+  const { address } = await serve(cleanup);
+  const cwd = await temporaryFolder(cleanup);
   await chmod(await put(cwd, 'backup.sh', BACKUP), 0o755);
   return (...options: string[]) =>
-    new LeadShell(t, ['--group', 'backup', ...options, '--', './backup.sh'], { address, cwd });
+    new LeadShell(cleanup, ['--group', 'backup', ...options, '--', './backup.sh'], { address, cwd });
 }
 
 function termOf(line: string): number {
@@ -35,4 +36,22 @@ test('Ctrl-C ends the command, and the other shell goes on at once with what it 
   assert.ok(termOf(next) > termOf(begun));
   assert.equal(await first.ended, 130);
   assert.ok(first.lines.includes('stopped'));
+});
+
+test('kill -9 of the leader ends its command, and the next shell begins when the ttl is over', async (t) => {
+  const shell = await shells(t);
+  const first = shell('--ttl', '3s');
+  const begun = await first.said('began with: , after NONE');
+  const second = shell('--ttl', '3s');
+  await second.said('standing in group backup');
+  const killedAt = performance.now();
+  first.signal('SIGKILL');
+  // Only with its command everything that it wrote to has ended.
+  assert.equal(await first.ended, 'SIGKILL');
+  assert.ok(first.lines.includes('stopped'));
+  assert.ok(!second.lines.some((line) => line.includes('began')));
+  const next = await second.said('began with: , after LOST');
+  assert.ok(termOf(next) > termOf(begun));
+  // The last `alive` was sent up to a third of the time before.
+  assert.ok(performance.now() - killedAt > 1_500);
 });

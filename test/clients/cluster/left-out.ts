@@ -6,18 +6,21 @@ export const CANNOT_HOLD: Readonly<Record<string, string>> = {
     'it begins without turns there; here the gateway begins anew, and turns live on at their home (S290)',
   'errors: BAD_REQUEST names each wrong field of a Submit, and nothing is kept':
     'one of them is a durability that only a durable queue has, and here every queue is (S275)',
-  'lives: while draining new work is refused, and what is held is settled':
-    'a gateway has no turns: its drain ends at once, and workers settle at another sidecar (S262)',
-  'lives: a consumer settles what it holds while the sidecar drains':
-    'a gateway has no turns: its drain ends at once, and workers settle at another sidecar (S262)',
   'lives: a turn outlives a sidecar that begins anew and adopts it':
     'startup_hold is refused: every turn is in the store (S275)',
   'lives: tokens grow across a restart, and a turn of the run before is lost':
     'here the gateway begins anew, and turns live on at their home (S290)',
   'lives: a caller that waits when the sidecar is killed gets its turn of the next one':
     'here the gateway begins anew, and the turn that it waits for lives on at its home (S290)',
+  'leaders-away: a sidecar that ends and keeps nothing asks its leaders to hand over':
+    'a cluster keeps them: they lead on (S375)',
   'lives: what was kept in memory is gone with the sidecar, and is told so': 'nothing is kept in memory alone (S275)',
 };
+
+/** Nobody has played them behind a gateway yet; leaders over homes that die and gateways that begin anew have tests of their own. */
+export const NOT_YET: readonly (readonly [RegExp, string])[] = [
+  [/^leaders-away: a (leader to which|sidecar that begins anew)/, 'test/cluster/leaders has these for a cluster'],
+];
 
 /** They hold, and are left to runs by hand (`--all`): what they are about is the same code with and without a cluster. */
 const SAME: readonly (readonly [RegExp, string])[] = [
@@ -43,7 +46,7 @@ const LEFT_TO_TYPESCRIPT = 'the gateway does the same for every language: TypeSc
  * @returns why a scenario is left out; undefined: it is played
  */
 export function leftOut(id: string, language: string, everything: boolean): string | undefined {
-  const rule = CANNOT_HOLD[id];
+  const rule = CANNOT_HOLD[id] ?? NOT_YET.find(([scenario]) => scenario.test(id))?.[1];
   if (rule !== undefined || everything) return rule;
   const same = SAME.find(([scenario]) => scenario.test(id))?.[1];
   if (same !== undefined) return same;

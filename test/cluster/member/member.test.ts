@@ -208,6 +208,47 @@ describe('a member of a cluster', () => {
     );
   });
 
+  it('S353: writes again within half a second when its connections last once more, however often they were lost in a row', async () => {
+    const stage = new MembersStage(1);
+    const a = stage.start('a');
+    await stage.until(() => stage.hasAll(a.member));
+    a.store.wire.fault = ({ does }) => (does === 'write' ? { lost: 'request' } : {});
+    const worker = workerAt(a.member);
+    worker.items('first');
+    await stage.pass(15_000);
+    assert.ok(a.member.isHere(0), 'registry and store answer');
+    a.store.wire.fault = () => ({});
+    const calls: ReturnType<typeof worker.items>[] = [];
+    const took = await stage.until(() => {
+      calls.push(worker.items(`item ${calls.length}`));
+      return calls.some(({ outcome }) => outcome !== undefined && 'answer' in outcome);
+    });
+    // What was sent last is waited for first.
+    assert.ok(took <= 1_000 + 500 + 50, `${took} ms`);
+  });
+
+  it('S337: whose wall clock jumps an hour tells nothing until registry and store have answered, and loses nothing', async () => {
+    for (const step of [3_600_000, -3_600_000]) {
+      const stage = new MembersStage();
+      const a = stage.start('a');
+      await stage.until(() => stage.hasAll(a.member));
+      // Until then nobody claims, because it has just begun.
+      await stage.pass(TTL);
+      const call = workerAt(a.member).enQueue();
+      await stage.pass(50);
+      assert.ok(call.value.decision === 'accept');
+      a.stepWall(step);
+      assert.equal(a.member.isLive, step < 0);
+      const took = await stage.until(() => a.member.isLive && stage.hasAll(a.member), 1_500);
+      assert.ok(took <= 1_200, `${took} ms`);
+      assert.deepEqual(a.ids.length, 1, 'its session went on');
+      assert.equal(a.counts.numbers.claims.warm, step > 0 ? 4 : 0);
+      const end = workerAt(a.member).end(call.value.turn);
+      await stage.pass(50);
+      assert.ok(end.value, 'its core is the same');
+    }
+  });
+
   it('S236: a member that begins leaves what ever had a home alone for the time of a session', async () => {
     const stage = new MembersStage();
     const a = stage.start('a');
@@ -269,7 +310,7 @@ describe('a member of a cluster', () => {
     assert.equal(got.value.deliveries[0]?.items[0]?.itemId, 'one');
   });
 
-  it('S232: a hand-over that the store keeps up is called off after 2 s, and the home goes on', async () => {
+  it('S232: a hand-over that the store keeps up is called off after 2 s at the latest, and the home goes on', async () => {
     const stage = new MembersStage(1);
     const a = stage.start('a');
     await stage.until(() => stage.hasAll(a.member));
@@ -278,7 +319,7 @@ describe('a member of a cluster', () => {
     workerAt(a.member).items('one');
     await stage.until(() => a.member.standing(0) === 'handing_over', 30_000);
     const took = await stage.until(() => a.member.standing(0) !== 'handing_over');
-    assert.ok(took >= 500 && took <= 2_100, `${took} ms`);
+    assert.ok(took <= 2_100, `${took} ms`);
     a.store.wire.fault = () => ({});
     await stage.pass(8_000);
     assert.equal(a.member.isHere(0), true);

@@ -131,6 +131,7 @@ describe('a partition that a person moves', () => {
     await stage.pass(500);
     const view = await moved(stage, moving.move({ partition: 3, member: 'b' }));
     assert.ok(b.member.isHere(3));
+    assert.deepEqual(stage.handedOver, [[3, 'b']], 'once');
     assert.ok(view.paused !== undefined && view.paused <= 100, `${view.paused} ms`);
   });
 
@@ -253,6 +254,18 @@ describe('a partition that a person moves', () => {
     );
     assert.deepEqual(stage.store.recordNow, other);
   });
+
+  for (const after of ['nothing', 'another cluster'])
+    it(`S332: of a store that is emptied meanwhile, and has ${after} then, says that, and not that somebody took it back`, async () => {
+      const { stage, a, moving } = await scene('b');
+      a.store.wire.cut = 'requests';
+      const call = moving.move({ partition: 3, member: 'b' });
+      await stage.pass(200);
+      stage.store.empty();
+      if (after !== 'nothing')
+        stage.store.record({ ...RECORD, id: 'another one', pins: { 3: { name: 'x', at: 2 } }, revision: 2 });
+      assert.match(whyNot(await outcome(stage, call)), /the record of this cluster is not in its store.*restore all/);
+    });
 
   it('S333: takes no more than its looks when the next home cannot be told, and then nobody says how long it paused', async () => {
     const { stage, moving } = await scene('b');

@@ -3,8 +3,16 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Restoring } from '../../../src/cluster/member/restoring.js';
 import type { ClusterRecord } from '../../../src/cluster/store/cluster-store.js';
-import type { RestoreRequest, RestoreView, Result } from '../../../src/coordinator.js';
+import type {
+  CandidateView,
+  LeaderReport,
+  ReportAnswer,
+  RestoreRequest,
+  RestoreView,
+  Result,
+} from '../../../src/coordinator.js';
 import { leastToken } from '../../../src/core/structures/tokens.js';
+import { Call } from '../../support/call.js';
 import { MembersStage, TTL, workerAt } from './stage.js';
 
 const RECORD: ClusterRecord = { id: 'ours', partitions: 4, secret: 's', version: 1, routes: {} };
@@ -77,6 +85,27 @@ function refused(result: Result<RestoreView>): string {
   return `${result.refusal.because}: ${result.refusal.description}`;
 }
 
+const PARTITION = 2;
+
+async function inaugurated({ stage }: Scene, { member }: Staged, candidateId: string) {
+  const call = new Call<CandidateView>();
+  const times = { ttl: 60_000, inaugurateTimeout: 60_000, handOverTimeout: 60_000 };
+  const stamp = { at: stage.clock.now(), by: `stream of ${candidateId}` };
+  const said = { group: 'g', candidateId, stamp, metadata: new Map(), term: undefined, knows: undefined };
+  workerAt(member, PARTITION);
+  member.home(PARTITION)?.leaders.stand({ ...said, ...times }, call);
+  await stage.pass(2_000);
+  const { value } = call;
+  return value.at === 'inaugurate' ? value : assert.fail(value.at);
+}
+
+async function said({ stage }: Scene, { member }: Staged, term: number, report: LeaderReport): Promise<ReportAnswer> {
+  const call = new Call<ReportAnswer>();
+  member.home(PARTITION)?.leaders.report({ group: 'g', term, report }, call);
+  await stage.pass(50);
+  return call.value;
+}
+
 describe('after the store was emptied', () => {
   it('S338: members keep their cores and begin nothing anew, however long it takes', async () => {
     const scene = new Scene();
@@ -126,6 +155,31 @@ describe('after the store was emptied', () => {
     assert.deepEqual((await scene.taken(b, 3)).ids, ['one', 'two', 'three']);
     assert.match(refused(await scene.restore()), /^nothing_to_restore: .*every partition/);
     assert.match(refused(await scene.restore({ partitions: [3] })), /^nothing_to_restore: .*partition 3/);
+  });
+
+  it('S398: leaders keep their terms, and what was left for the next one', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = await scene.member('a');
+    await stage.until(() => stage.hasAll(a.member));
+    const first = await inaugurated(scene, a, 'first');
+    await said(scene, a, first.term, { kind: 'inaugurated' });
+    await said(scene, a, first.term, { kind: 'handed_over', state: Buffer.from('offset 7') });
+    const second = await inaugurated(scene, a, 'second');
+    assert.equal(second.term % 4, PARTITION);
+    scene.flush();
+    assert.ok((await scene.restore()).ok);
+    await stage.until(() => stage.hasAll(a.member));
+    assert.deepEqual(await said(scene, a, second.term, { kind: 'alive' }), { counted: true, ttl: 60_000 });
+    // And it is in the store: the next home has it.
+    a.kill();
+    const b = await scene.member('b');
+    await stage.until(() => stage.hasAll(b.member));
+    assert.deepEqual(await said(scene, b, second.term, { kind: 'alive' }), { counted: true, ttl: 60_000 });
+    await said(scene, b, second.term, { kind: 'stopped' });
+    const third = await inaugurated(scene, b, 'third');
+    assert.ok(third.term > second.term);
+    assert.equal(Buffer.from(third.state).toString(), 'offset 7');
   });
 
   it('S339: one partition alone: the others are kept, and claimed by nobody, not by one that joins either', async () => {
@@ -182,25 +236,30 @@ describe('after the store was emptied', () => {
     assert.deepEqual((await scene.taken(b, kept[0] ?? 0)).ids.at(-1), 'kept');
   });
 
-  it('S341: of two that keep a partition the one that claimed it last writes it back, and the other drops it', async () => {
-    const scene = new Scene();
-    const { stage } = scene;
-    const a = await scene.member('a');
-    await stage.until(() => stage.hasAll(a.member));
-    await scene.submitted(a, 0, 'old');
-    const thaw = a.freeze();
-    const b = await scene.member('b');
-    await stage.until(() => stage.hasAll(b.member));
-    assert.deepEqual((await scene.taken(b, 0)).ids, ['old']);
-    await scene.submitted(b, 0, 'new');
-    scene.flush();
-    thaw();
-    await stage.pass(2_000);
-    assert.deepEqual([a.member.standing(0), b.member.standing(0)], ['closed', 'closed']);
-    assert.ok(told(await scene.restore()).includes('0 written_back b'));
-    await stage.until(() => b.member.isHere(0) && a.member.standing(0) === 'free');
-    assert.deepEqual((await scene.taken(b, 0)).ids, ['new']);
-  });
+  // Members are listed by their ids.
+  for (const [older, newer] of [
+    ['a', 'b'],
+    ['b', 'a'],
+  ] as const)
+    it(`S341: of two that keep a partition the one that claimed it last (${newer}) writes it back, and the other drops it`, async () => {
+      const scene = new Scene();
+      const { stage } = scene;
+      const a = await scene.member(older);
+      await stage.until(() => stage.hasAll(a.member));
+      await scene.submitted(a, 0, 'old');
+      const thaw = a.freeze();
+      const b = await scene.member(newer);
+      await stage.until(() => stage.hasAll(b.member));
+      assert.deepEqual((await scene.taken(b, 0)).ids, ['old']);
+      await scene.submitted(b, 0, 'new');
+      scene.flush();
+      thaw();
+      await stage.pass(2_000);
+      assert.deepEqual([a.member.standing(0), b.member.standing(0)], ['closed', 'closed']);
+      assert.ok(told(await scene.restore()).includes(`0 written_back ${newer}`));
+      await stage.until(() => b.member.isHere(0) && a.member.standing(0) === 'free');
+      assert.deepEqual((await scene.taken(b, 0)).ids, ['new']);
+    });
 
   it('S342: another cluster that began there drops nothing of what members keep; it is given up first, and then by consent', async () => {
     const scene = new Scene();
@@ -259,6 +318,179 @@ describe('after the store was emptied', () => {
     assert.ok(await ended);
     assert.deepEqual([...stage.store.orders.keys()], [0, 1, 2, 3]);
     assert.deepEqual(told(await scene.restore()).length, 4);
+    await stage.until(() => stage.hasAll(a.member));
+    assert.deepEqual((await scene.taken(a, 2)).ids, ['one']);
+  });
+
+  const steps = ['restoreRecord', 'order', 'ordered'] as const;
+  for (const step of steps)
+    for (const lost of ['request', 'answer'] as const)
+      it(`S339: the sidecar that was asked is killed at ${step}, ${lost} lost: another one ends it, and nothing is lost`, async () => {
+        const scene = new Scene();
+        const { stage } = scene;
+        const a = await scene.member('a');
+        await stage.until(() => stage.hasAll(a.member));
+        for (const partition of [0, 1, 2, 3]) await scene.submitted(a, partition, 'one', 'two');
+        scene.flush();
+        const [store, registry] = [stage.store.open('killed'), stage.registry.open('killed')];
+        let isKilled = false;
+        store.wire.fault = ({ does }) => {
+          if (does !== step) return {};
+          isKilled = true;
+          store.wire.crash();
+          return lost === 'request' ? { lost } : {};
+        };
+        const { clock } = stage;
+        const asked = { clock, store, registry, record: () => RECORD, ttl: TTL, isEnded: () => isKilled };
+        void new Restoring(asked).restore(ALL);
+        await stage.until(() => isKilled, 30_000);
+        await stage.pass(1_000);
+        // What was not ordered yet is claimed by nobody, by one that joins neither; without a record none does.
+        const joins = stage.store.recordNow === undefined ? a : await scene.member('b');
+        await stage.pass(5_000);
+        const result = await scene.restore();
+        const isThere = !result.ok && refused(result).startsWith('nothing_to_restore');
+        assert.ok(
+          isThere || told(result).every((line) => / (written_back|not_lost)/.test(line)),
+          JSON.stringify(result),
+        );
+        const homeOf = (one: number) => [a, joins].find(({ member }) => member.isHere(one));
+        await stage.until(() => [0, 1, 2, 3].every((one) => homeOf(one) !== undefined), 60_000);
+        await stage.pass(1_000);
+        assert.equal(stage.store.orders.size, 0, 'nothing is left of it');
+        for (const one of [0, 1, 2, 3])
+          assert.deepEqual((await scene.taken(homeOf(one) ?? a, one)).ids, ['one', 'two'], `partition ${one}`);
+      });
+
+  for (const step of ['stage', 'switch'] as const)
+    for (const lost of ['request', 'answer'] as const)
+      it(`S339: the member that keeps it is killed at ${step}, ${lost} lost: it is whole, or told as lost`, async () => {
+        const scene = new Scene();
+        const { stage } = scene;
+        const a = await scene.member('a');
+        await stage.until(() => stage.hasAll(a.member));
+        for (const partition of [0, 1, 2, 3]) await scene.submitted(a, partition, 'one', 'two');
+        scene.flush();
+        let isKilled = false;
+        a.store.wire.fault = ({ does, partition }) => {
+          if (does !== step || partition !== 2 || isKilled) return {};
+          isKilled = true;
+          a.kill();
+          return lost === 'request' ? { lost } : {};
+        };
+        const result = await scene.restore({ partitions: [2] });
+        assert.ok(isKilled);
+        const b = await scene.member('b');
+        await stage.pass(3 * TTL);
+        const isWhole = step === 'switch' && lost === 'answer';
+        assert.deepEqual(told(result), [isWhole ? '2 written_back a' : '2 under_way a']);
+        assert.equal(stage.store.guard(2).epoch > 0, isWhole);
+        assert.equal(b.member.isHere(2), isWhole);
+        if (isWhole) assert.deepEqual((await scene.taken(b, 2)).ids, ['one', 'two']);
+        else assert.deepEqual(told(await scene.restore({ partitions: [2] })), ['2 no_core']);
+      });
+
+  it('S339: of a record that alone is gone only that is put back: partitions go on, and are ordered nothing', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = await scene.member('a');
+    await stage.until(() => stage.hasAll(a.member));
+    await scene.submitted(a, 1, 'one');
+    const before = [0, 1, 2, 3].map((one) => stage.store.guard(one).epoch);
+    stage.store.dropRecord();
+    await stage.pass(1_000);
+    const restoring = scene.restore();
+    await stage.until(() => stage.store.recordNow !== undefined, 30_000);
+    assert.equal(stage.store.orders.size, 0);
+    const result = await restoring;
+    assert.deepEqual(told(result), []);
+    assert.ok(result.ok && result.value.isRecordBack);
+    await stage.until(() => stage.hasAll(a.member));
+    assert.deepEqual(
+      [0, 1, 2, 3].map((one) => stage.store.guard(one).epoch),
+      before,
+    );
+    assert.deepEqual((await scene.taken(a, 1)).ids, ['one']);
+  });
+
+  it('S339: a sidecar that knows older routes than a member puts no record back, and names who does', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = stage.start('a', { cluster: RECORD.id, routes: 2 });
+    const writing = a.store.record(RECORD);
+    await stage.until(() => stage.hasAll(a.member));
+    await writing;
+    scene.flush();
+    assert.match(refused(await scene.restore()), /^not_restorable: a knows newer routes .*ask that one, at a:2/);
+    assert.equal(stage.store.recordNow, undefined);
+  });
+
+  it('S339: a member that lives, and does not say what it keeps, is waited for, then named: nothing is put back', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = await scene.member('a');
+    await stage.until(() => stage.hasAll(a.member));
+    await scene.submitted(a, 1, 'one');
+    a.store.wire.cut = 'requests';
+    scene.flush();
+    assert.match(
+      refused(await scene.restore({ acceptLoss: true })),
+      /^not_restorable: a at a:1 lives and does not say what it keeps in memory; look at its log/,
+    );
+    assert.equal(stage.store.recordNow, undefined);
+    a.store.wire.cut = undefined;
+    assert.equal(told(await scene.restore()).length, 4);
+    await stage.until(() => stage.hasAll(a.member));
+    assert.deepEqual((await scene.taken(a, 1)).ids, ['one']);
+  });
+
+  it('S339: one call at a time, and a record that others change as often as it is put back is told', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = await scene.member('a');
+    await stage.until(() => stage.hasAll(a.member));
+    scene.flush();
+    const [store, registry] = [stage.store.open('asked'), stage.registry.open('asked')];
+    store.restoreRecord = async () => false;
+    const { clock } = stage;
+    const asked = { clock, store, registry, record: () => RECORD, ttl: TTL, isEnded: () => false };
+    const restoring = new Restoring(asked);
+    const both = Promise.all([restoring.restore(ALL), restoring.restore(ALL)]);
+    let results: Awaited<typeof both> | undefined;
+    void both.then((all) => {
+      results = all;
+    });
+    await stage.until(() => results !== undefined, 30_000);
+    const [first, second] = await both;
+    assert.match(refused(first), /^not_restorable: the record of the cluster changes while it is put back/);
+    assert.match(refused(second), /^not_restorable: this sidecar restores already/);
+    assert.equal(stage.store.recordNow, undefined);
+  });
+
+  it('S338: where the record is that of another cluster nothing is claimed, not by who never saw a guard either', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    stage.store.record({ ...RECORD, id: 'theirs' });
+    const a = stage.start('a', { cluster: RECORD.id });
+    await stage.pass(5 * TTL);
+    assert.deepEqual([stage.store.guard(0).epoch, a.member.standing(0)], [0, 'free']);
+  });
+
+  it('S339: a home that is open still, for its registry is another one, waits for the order too', async () => {
+    const scene = new Scene();
+    const { stage } = scene;
+    const a = await scene.member('a');
+    await stage.until(() => stage.hasAll(a.member));
+    await scene.submitted(a, 2, 'one');
+    stage.store.empty();
+    await stage.pass(1_000);
+    assert.deepEqual(told(await scene.restore({ partitions: [1] })), ['1 written_back a']);
+    await stage.pass(3_000);
+    assert.deepEqual(
+      [0, 1, 2, 3].map((partition) => stage.store.guard(partition).epoch > 0),
+      [false, true, false, false],
+    );
+    assert.equal(told(await scene.restore()).length, 3);
     await stage.until(() => stage.hasAll(a.member));
     assert.deepEqual((await scene.taken(a, 2)).ids, ['one']);
   });

@@ -2,7 +2,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { ClusterMember } from '../../../src/cluster/member/member.js';
 import { MemberCounts } from '../../../src/cluster/member/member-counts.js';
+import { FollowedRoutes } from '../../../src/cluster/partitions/followed-routes.js';
+import { policyAt, settingsOf } from '../../../src/cluster/partitions/partition-settings.js';
 import type { Member } from '../../../src/cluster/registry/registry.js';
+import type { ClusterRecord } from '../../../src/cluster/store/cluster-store.js';
 import { HomeCoordinator } from '../../../src/local/home.js';
 import { Worker } from '../../contract/worker.js';
 import { RemoteHome } from '../../sim/cluster-network.js';
@@ -23,9 +26,12 @@ interface StagedMember {
   /** Ids of its incarnations. */
   readonly ids: string[];
   readonly counts: MemberCounts;
+  readonly routes: FollowedRoutes;
   /** Runs nothing of it until it is let go: as a stopped process. */
   freeze(): () => void;
   kill(): void;
+  /** Its own wall clock alone, not that of store and registry. */
+  stepWall(ms: number): void;
 }
 
 export class MembersStage {
@@ -35,6 +41,12 @@ export class MembersStage {
   readonly handedOver: [number, string][] = [];
   /** Set: who is handed something over to is told, as over a link. */
   isLinked = false;
+  /** Nothing that is told before a hand-over reaches anybody. */
+  isDeaf = false;
+  /** What was told before hand-overs. */
+  readonly told: string[] = [];
+  /** Set: each core has the queues of its partition only. */
+  isRouted = false;
   readonly #members = new Map<string, ClusterMember>();
   readonly troubles: string[] = [];
   readonly homes: HomeCoordinator[] = [];
@@ -66,6 +78,10 @@ export class MembersStage {
 
   start(name: string, more: Partial<Member> = {}): StagedMember {
     let isDead = false;
+    let stepped = 0;
+    const stepWall = (ms: number) => {
+      stepped += ms;
+    };
     let frozen: (() => void)[] | undefined;
     const run = (task: () => void) => {
       if (isDead) return;
@@ -75,7 +91,7 @@ export class MembersStage {
     const { clock } = this;
     const own = {
       now: () => clock.now(),
-      wall: () => clock.wall(),
+      wall: () => clock.wall() + stepped,
       after: (ms: number, task: () => void) => clock.after(ms, () => run(task)),
       soon: (task: () => void) => clock.soon(() => run(task)),
     };
@@ -85,6 +101,8 @@ export class MembersStage {
     const ids: string[] = [];
     const counts = new MemberCounts();
     const queues = { q: { durable: true, wait: 60_000 } };
+    const said = settings({ queues, ...this.change });
+    const routes = new FollowedRoutes(this.store.recordNow ?? this.#record());
     const member = new ClusterMember({
       clock: own,
       store,
@@ -94,20 +112,30 @@ export class MembersStage {
       incarnation: () => {
         const id = `${name}-${ids.length}`;
         ids.push(id);
-        clock.soon(() => this.#members.set(id, member));
+        clock.soon(() => this.#members.set(more.id ?? id, member));
         const fixed = { grpc: `${name}:2`, version: '1', format: 1, weight: 1, isLeaving: false, routes: 1 };
         return { id, name, address: `${name}:1`, ...fixed, ...more };
       },
       makeHome: (options) => {
-        const home = new HomeCoordinator(settings({ queues, ...this.change }), { ...options, seed: 1 });
+        const { number } = options.partition;
+        const here = this.isRouted ? settingsOf(said, routes.now.map, number) : said;
+        const home = new HomeCoordinator(here, { ...options, seed: 1 });
         this.homes[options.partition.number] = home;
         return home;
       },
+      routes,
+      policyAt: (queue, partition) => policyAt(said, routes.now.map, partition, queue),
       connect: () => new RemoteHome(() => undefined),
       handedOver: (partition, to, shutFor) => {
         this.handedOver.push([partition, to.name]);
         if (this.isLinked) clock.after(1, () => this.#members.get(to.id)?.takesOver(partition, shutFor));
       },
+      ...(this.isLinked && {
+        readsAhead: {
+          tell: (partition, to) => this.#tell('read', partition, to.id, (it) => it.readAhead(partition)),
+          done: (partition, to) => this.#tell('has read', partition, to.id, (it) => it.hasReadAhead(partition)),
+        },
+      }),
       trouble: (error, partition) => {
         if (error instanceof TypeError) throw error;
         if (error !== undefined) this.troubles.push(`${name} ${partition}: ${error.message}`);
@@ -128,8 +156,19 @@ export class MembersStage {
         for (const task of waiting) clock.soon(() => run(task));
       };
     };
-    this.last = { member, store, registry, ids, counts, kill, freeze };
+    this.last = { member, store, registry, ids, counts, routes, kill, freeze, stepWall };
     return this.last;
+  }
+
+  #tell(what: string, partition: number, id: string, tell: (to: ClusterMember) => void): void {
+    this.told.push(`${what} ${partition}`);
+    const to = this.#members.get(id);
+    if (to !== undefined && !this.isDeaf) this.clock.after(1, () => tell(to));
+  }
+
+  /** Of a stage that has none in its store. */
+  #record(): ClusterRecord {
+    return { id: 'staged', partitions: this.partitions, secret: 's', version: 1, routes: {} };
   }
 
   /** The one that was started last. */

@@ -53,10 +53,51 @@ const CASES: readonly {
 
 const PINS = new Map([[0, { name: 'north', address: 'n:1', at: 2 }]]);
 
+const RECORD = {
+  id: 'i',
+  partitions: 8,
+  secret: 's',
+  version: 3,
+  routes: {
+    orders: { group: 'shop', spread: 1 },
+    clicks: { group: 'clicks', spread: 2 },
+    back: { group: 'back', spread: 1 },
+  },
+  rerouting: { queue: 'alone', group: 'shop', spread: 1, at: 4, acceptLoss: false },
+};
+
+test('S383: the view names queues that have a group or a spread, and the one that is being routed anew', () => {
+  const names = { name: 'c', store: 's', registry: 'r', members: [], format: 1, guards: [], answers: [] };
+  const view = clusterView({ ...names, pins: new Map(), record: RECORD, own: () => 'free' });
+  assert.deepEqual(
+    view.routes.map(({ queue, group, spread, partitions, isChanging }) => [
+      queue,
+      group,
+      spread,
+      partitions.length <= spread,
+      isChanging,
+    ]),
+    [
+      ['alone', 'alone', 1, true, true],
+      ['clicks', 'clicks', 2, true, false],
+      ['orders', 'shop', 1, true, false],
+    ],
+  );
+  assert.equal(view.routesVersion, 3);
+});
+
 for (const { what, guard: found, answer, own, expected } of CASES) {
   test(`S302: the home is ${what}: ${expected[0]}`, () => {
     const names = { name: 'c', store: 's', registry: 'r', members: [member('a'), member('b', true)] };
-    const view = clusterView({ ...names, format: 1, guards: [found], answers: [answer], pins: PINS, own: () => own });
+    const view = clusterView({
+      ...names,
+      format: 1,
+      guards: [found],
+      answers: [answer],
+      pins: PINS,
+      record: RECORD,
+      own: () => own,
+    });
     const [home] = view.homes;
     assert.deepEqual([home?.state, home?.member], expected);
     assert.equal(home?.queues, answer.queues);

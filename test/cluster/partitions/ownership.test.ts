@@ -143,6 +143,14 @@ describe('ownership of a partition', () => {
       assert.equal(step(early.state, at(1_000 + 2 * EACH_RANK)).action?.do, 'claim');
     });
 
+    it('what it handed over no sooner than others would: the one it is meant for may not have seen it yet', () => {
+      const handedOver = { isMine: true, guard: { ...GUARD, owner: '' }, mayClaim: true };
+      const first = step(NOT_OURS, seen({ now: 1_000, rank: 1, ...handedOver }));
+      assert.equal(first.action, undefined);
+      assert.equal(step(first.state, seen({ now: 1_000 + EACH_RANK, rank: 1, ...handedOver })).action?.do, 'claim');
+      assert.equal(step(NOT_OURS, seen({ rank: 0, ...handedOver })).action?.do, 'claim');
+    });
+
     it('begins to count anew when the guard changed, when its owner came back, and when it might not claim', () => {
       const wait = { rank: 1, mayClaim: true, isOwnerLive: false };
       const first = step(NOT_OURS, seen({ now: 1_000, ...wait }));

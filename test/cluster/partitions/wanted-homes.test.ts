@@ -84,8 +84,15 @@ describe('wanted homes', () => {
   });
 
   it('knows no home when nobody may own', () => {
-    for (const members of [[], [candidate('a', { weight: 0 })], [candidate('a', { isLeaving: true })]])
+    for (const members of [[], [candidate('a', { weight: 0 })]])
       assert.equal(new WantedHomes(P, members).of(5), undefined);
+  });
+
+  it('S334: those who leave are wanted when nobody stays, so that turns are settled somewhere', () => {
+    const members = ['a', 'b'].map((id) => candidate(id, { isLeaving: true }));
+    const homes = new WantedHomes(P, members);
+    assert.equal(shareOf('a', homes), P / 2);
+    assert.equal(shareOf('b', homes), P / 2);
   });
 
   it('gives a partition to nobody who cannot read its rows, be it more than a share', () => {

@@ -6,6 +6,7 @@ import type {
   Calls,
   Coordinator,
   EnQueueAnswer,
+  Leaders,
   Pending,
   Refusal,
   Reply,
@@ -61,6 +62,11 @@ export class FakeHomes implements Homes {
   isElsewhere(partition: number): void {
     this.#away.add(partition);
   }
+
+  /** It is in this process. */
+  isBack(partition: number): void {
+    this.#away.delete(partition);
+  }
 }
 
 /** A home behind something like a link: what is asked and answered can be kept, and it can cease to be the home. */
@@ -92,6 +98,18 @@ export class FakeHome implements Coordinator {
   nack: Calls['nack'] = (request, reply) => this.#calls.nack(request, reply);
   renew: Calls['renew'] = (request, reply) => this.#calls.renew(request, reply);
   awaitItem: Calls['awaitItem'] = (request, reply) => this.#calls.awaitItem(request, reply);
+
+  leaders: Leaders = {
+    stand: (request, reply) => this.ask('stand', (to) => this.inner.leaders.stand(request, to), reply),
+    report: (request, reply) =>
+      void this.ask(`report ${request.report.kind}`, (to) => done(() => this.inner.leaders.report(request, to)), reply),
+    withdraw: (request, reply) =>
+      void this.ask('withdraw', (to) => done(() => this.inner.leaders.withdraw(request, to)), reply),
+    awaitLeader: (request, reply) =>
+      this.ask('await leader', (to) => this.inner.leaders.awaitLeader(request, to), reply),
+    yieldLeader: (group, reply) =>
+      void this.ask('yield leader', (to) => done(() => this.inner.leaders.yieldLeader(group, to)), reply),
+  };
 
   get admin() {
     return this.inner.admin;

@@ -8,6 +8,7 @@ import type {
   Delivery,
   HelloAnswer,
   ItemChoice,
+  Leaders,
   Reply,
   Result,
   Session,
@@ -64,6 +65,10 @@ export abstract class OnCore implements Coordinator {
   renew: Coordinator['renew'] = (request, reply) => this.#do((core, now, on) => core.renew(request, reply, now, on));
   awaitItem: Coordinator['awaitItem'] = (request, reply) =>
     this.#call(reply, (core, now) => core.awaitItem(request, reply, now));
+
+  get leaders(): Leaders {
+    throw new TypeError('nobody leads here');
+  }
 
   openSession(listener: SessionListener): Result<Session> {
     const opened = this.core.openStream(listener);

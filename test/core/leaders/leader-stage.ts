@@ -30,10 +30,13 @@ export class LeaderStage {
   readonly told: string[] = [];
   /** Terms in the order in which somebody was told of them, as the test calls them: 1, 2, … */
   readonly terms: number[] = [];
+  /** Tokens in the order in which leaders were inaugurated first. */
+  readonly begun: number[] = [];
   readonly disk: MemoryDisk | undefined;
   #wall = FIRST_WALL;
   #began = BEGAN;
   #stamps = 0;
+  #carries = true;
   /** What is told late waits for {@link flush}. */
   #held: Effect[] = [];
 
@@ -57,8 +60,16 @@ export class LeaderStage {
     return this.core.inside;
   }
 
-  /** Carries out what waits for nothing, and what is kept, unless `crashing`. */
+  /** What this does is not on the disk when the sidecar is killed, which follows: nobody is told anything of it. */
+  unwritten(task: () => void): void {
+    this.#carries = false;
+    task();
+    this.#carries = true;
+  }
+
+  /** Carries out what waits for nothing, and what is kept. */
   carry(): void {
+    if (!this.#carries) return;
     for (;;) {
       const effect = this.core.takeEffect() ?? this.#takeHeld();
       if (effect === undefined) break;
@@ -192,13 +203,17 @@ export class Worker {
     return this;
   }
 
+  get #streamStamp(): { readonly at: number; readonly by: string } {
+    return { at: this.#stamp, by: `stream ${this.#stamp}` };
+  }
+
   #ask(): void {
     let isAnswered = false;
     const call = this.stage.core.stand(
       {
         group: GROUP,
         candidateId: this.id,
-        stamp: { at: this.#stamp, by: 'me' },
+        stamp: this.#streamStamp,
         ttl: TTL,
         inaugurateTimeout: 30_000,
         handOverTimeout: 10_000,
@@ -226,6 +241,7 @@ export class Worker {
     if (!this.#listens) return false;
     this.view = view;
     this.#call = undefined;
+    if (view.at === 'inaugurate' && !this.stage.begun.includes(view.term)) this.stage.begun.push(view.term);
     this.stage.told.push(`${this.id} ${this.#inWords(view)}`);
     if (view.at === 'replaced' || view.at === 'withdrawn') return true;
     this.#knows = knowsOf(view);
@@ -299,8 +315,14 @@ export class Worker {
     this.stage.carry();
   }
 
+  /** Its sidecar is gone, and its call with it. */
+  cutOff(): void {
+    this.#listens = false;
+    this.#call = undefined;
+  }
+
   withdraw(): void {
-    const request = { group: GROUP, candidateId: this.id, stamp: { at: this.#stamp, by: 'me' } };
+    const request = { group: GROUP, candidateId: this.id, stamp: this.#streamStamp };
     this.stage.core.withdraw(request, { answer: () => true, refuse: () => undefined }, this.stage.now);
     this.stage.carry();
   }

@@ -76,6 +76,7 @@ const REQUESTS: Readonly<Record<string, (name: string) => Uint8Array>> = {
   'AdminService/MovePartition': () => bytes(admin.MovePartitionRequest, { partition: 0, member: 'm' }),
   'AdminService/RestorePartitions': () => bytes(admin.RestorePartitionsRequest, {}),
   'AdminService/FinalizeCluster': () => bytes(admin.FinalizeClusterRequest, {}),
+  'AdminService/RouteQueue': (queue) => bytes(admin.RouteQueueRequest, { queue, group: 'g' }),
   'AdminService/WatchEvents': (queue) => bytes(admin.WatchEventsRequest, { queue }),
 };
 
@@ -106,6 +107,7 @@ const NO_CLUSTER: Cluster = {
   move: () => Promise.resolve(NOTHING),
   restore: () => Promise.resolve(NOTHING),
   finalize: () => Promise.resolve(NOTHING),
+  route: () => Promise.resolve(NOTHING),
 };
 const NOTHING = {
   ok: false,

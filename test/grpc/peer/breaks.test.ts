@@ -325,21 +325,51 @@ describe('the home of a partition', () => {
     assert.equal(there, 1, 'its hello was said again: the turn is tied');
   });
 
-  it('S292: refuses who follows older routes, and takes who follows newer ones', () => {
+  it('S292: takes only who follows the same routes, and looks for newer ones when somebody follows them', async () => {
     let routes = 7;
-    const stage = new LinkStage({}, { homeRoutes: () => 7, gatewayRoutes: () => routes });
+    let own = 7;
+    let behind = 0;
+    const seen = {
+      homeRoutes: () => own,
+      gatewayRoutes: () => routes,
+      behind: () => {
+        behind += 1;
+      },
+    };
+    const stage = new LinkStage({}, seen);
     const one = stage.session('s');
     stage.settle();
     assert.equal(one.hello.value.sessionId, 's');
     routes = 6;
     const old = stage.worker.enQueue({ key: 'a' });
     const oldSession = one.worker.enQueue({ key: 'a' });
+    const asked = stage.remote.admin.pauseQueue('q');
     stage.settle();
-    assert.deepEqual([old.refusal.kind, oldSession.refusal.kind], ['no_home', 'no_home']);
+    assert.deepEqual([old.refusal.kind, oldSession.refusal.kind, behind], ['no_home', 'no_home', 0]);
+    const paused = await asked;
+    assert.ok(!paused.ok && paused.refusal.kind === 'no_home');
     routes = 8;
+    const early = one.worker.enQueue({ key: 'a' });
+    stage.settle();
+    assert.deepEqual([early.refusal.kind, behind], ['no_home', 1]);
+    own = 8;
     const now = one.worker.enQueue({ key: 'a' });
     stage.settle();
     assert.equal(now.value.decision, 'accept');
+  });
+
+  it('S292: what was routed before routes changed is refused, though it leaves after that', () => {
+    let routes = 7;
+    let own = 7;
+    const stage = new LinkStage({}, { homeRoutes: () => own, gatewayRoutes: () => routes });
+    stage.settle();
+    const before = stage.worker.enQueue({ key: 'a' });
+    routes = 8;
+    own = 8;
+    const after = stage.worker.enQueue({ key: 'b' });
+    stage.settle();
+    assert.equal(before.refusal.kind, 'no_home');
+    assert.ok(!after.open, 'it is sent once more if it left together with the other one');
   });
 
   it('refuses a session: the caller gets the refusal, and a later call tries again', () => {

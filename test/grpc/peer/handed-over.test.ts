@@ -1,13 +1,15 @@
 /** The home that hands a partition over tells the next one. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { HandOverStep } from '../../../src/grpc/peer/hand-over-step.js';
 import { LinkStage } from './link-stage.js';
 import { ADDRESS, HOME } from './pipe.js';
 
 function scene() {
-  const told: [partition: number, shutFor: number][] = [];
+  const told: [partition: number, shutFor: number, step: HandOverStep][] = [];
   const stage = new LinkStage({}, { handedOver: (...one) => told.push(one) });
-  const tell = (partition: number, shutFor: number) => stage.linked.links.handedOver(ADDRESS, HOME, partition, shutFor);
+  const tell = (partition: number, shutFor: number, step?: HandOverStep) =>
+    stage.linked.links.handedOver(ADDRESS, HOME, partition, shutFor, step);
   return { stage, told, tell };
 }
 
@@ -18,9 +20,30 @@ describe('a partition that was handed over', () => {
     tell(0, 0);
     stage.settle();
     assert.deepEqual(told, [
-      [5, 12],
-      [0, 0],
+      [5, 12, 'done'],
+      [0, 0, 'done'],
     ]);
+  });
+
+  it('S384: both sides are told of the steps before, also once there is a link', () => {
+    const { stage, told, tell } = scene();
+    tell(5, 0, 'read');
+    stage.settle();
+    stage.broken(1_500);
+    stage.linked.isReachable = false;
+    tell(6, 0, 'read');
+    tell(7, 0, 'has_read');
+    stage.settle();
+    stage.linked.isReachable = true;
+    stage.advance(2_000);
+    assert.deepEqual(
+      told.map(([partition, , step]) => [partition, step]),
+      [
+        [5, 'read'],
+        [6, 'read'],
+        [7, 'has_read'],
+      ],
+    );
   });
 
   it('S333: its next home is told once there is a link, and then it is longer', () => {

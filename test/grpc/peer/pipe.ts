@@ -1,8 +1,10 @@
 /** Both sides of links in one process, without sockets: what is sent arrives at once, or when it is let through. */
+
 import type { Coordinator, Limits } from '../../../src/coordinator.js';
 import { Check } from '../../../src/grpc/convert/validate.js';
 import type { Dial, DialedStream, DialListener } from '../../../src/grpc/peer/dial.js';
 import { LinkGate } from '../../../src/grpc/peer/gate.js';
+import type { HandOverStep } from '../../../src/grpc/peer/hand-over-step.js';
 import { type Gate, HomeStream } from '../../../src/grpc/peer/home-stream.js';
 import { PeerLinks } from '../../../src/grpc/peer/links.js';
 import type { Scheduler } from '../../../src/grpc/session/flow.js';
@@ -93,7 +95,9 @@ export interface LinkedOptions {
   readonly secret?: string;
   readonly homeRoutes?: () => number;
   readonly gatewayRoutes?: () => number;
-  readonly handedOver?: (partition: number, shutFor: number) => void;
+  /** Told when the home sees that the gateway goes by newer routes. */
+  readonly behind?: () => void;
+  readonly handedOver?: (partition: number, shutFor: number, step: HandOverStep) => void;
 }
 
 /** A gateway and a home. */
@@ -119,6 +123,7 @@ export class Linked {
       },
       home: options.home,
       routes: options.homeRoutes ?? (() => 1),
+      behind: options.behind ?? (() => undefined),
       handedOver: options.handedOver ?? (() => undefined),
     });
     const gate: Gate = {

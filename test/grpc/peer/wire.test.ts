@@ -149,6 +149,31 @@ describe('messages of a link', () => {
     assert.deepEqual([call?.stampAt, call?.stampBy], [1_790_000_000_123n, 'incarnation']);
   });
 
+  it('S354: who asks travels with what people ask and watch, and is told to the home; a name that is too long ends the link', async () => {
+    for (const [principal, told] of [
+      ['', []],
+      ['ada', ['ada', 'ada']],
+      ['ä'.repeat(128), ['ä'.repeat(128), 'ä'.repeat(128)]],
+      ['ä'.repeat(129), []],
+    ] as const) {
+      const stage = new LinkStage();
+      const heard: string[] = [];
+      const { admin } = stage.home;
+      Object.assign(admin, {
+        by: (name: string) => {
+          heard.push(name);
+          return admin;
+        },
+      });
+      const asked = stage.remote.admin.by?.(principal);
+      void asked?.explainKey('q', 'a');
+      stage.settle();
+      asked?.watch(undefined, undefined, { wake: () => undefined, end: () => undefined });
+      stage.settle();
+      assert.deepEqual(heard, told);
+    }
+  });
+
   it('S295: bytes that are no message end the link and nothing else: the next life of it begins', () => {
     const property = fc.property(
       fc.constantFrom('up', 'down'),

@@ -155,3 +155,12 @@ test('a candidacy that the sidecar refuses ends with its error', async (t) => {
   const leadership = client.lead('not a name', { execute: () => undefined });
   await assert.rejects(leadership.ended, /stand\.group: "not a name".*is not allowed/);
 });
+
+test('a worker that leads once is not chosen again, and leaves neither a term nor a place behind', async (t) => {
+  const { lead, client } = await served(t);
+  for (const execute of [async () => undefined, async () => Promise.reject(new Error('broken'))]) {
+    await lead('a', { execute }, { once: true }).ended;
+    const { leader, candidates } = await client.admin.getLeader('g');
+    assert.deepEqual([leader, candidates], [undefined, 0]);
+  }
+});

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { on, once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { type ClientDuplexStream, credentials } from '@grpc/grpc-js';
-import type { Coordinator } from '../../../src/coordinator.js';
+import type { Coordinator, GroupView, LeaderKnows, Reply } from '../../../src/coordinator.js';
 import type { LeadCommand, LeadNews, LeadRequest, LeadResponse } from '../../../src/grpc/gen/keyturn/v1/leader.js';
 import * as wire from '../../../src/grpc/gen/keyturn/v1/leader.js';
 import { LocalCoordinator } from '../../../src/local/coordinator.js';
@@ -186,13 +186,52 @@ test('a state that is too large ends the stream with its size and what is allowe
   );
 });
 
-test('a coordinator without leaders says so', async (t) => {
-  const { client } = await served(t, new FakeCoordinator());
-  const error = await new Promise<{ details: string } | null>((resolve) => {
-    client.getLeader({ group: 'g' }, (failed) => resolve(failed));
-  });
-  assert.match(error?.details ?? '', /no leaders in a cluster yet/);
+test('S396: who watches is told of the next leader, though the home was away in between', async (t) => {
+  const coordinator = new FakeCoordinator();
+  const asked: (LeaderKnows | undefined)[] = [];
+  const says: ((reply: Reply<GroupView>) => void)[] = [
+    (reply) => void reply.answer(view(4)),
+    (reply) => reply.refuse({ kind: 'no_home', partition: 3, description: 'it moves', retryAfter: 1 }),
+    (reply) => reply.refuse({ kind: 'store_unavailable', description: 'it is away', retryAfter: 1 }),
+    (reply) => void reply.answer(view(8)),
+  ];
+  coordinator.leaders = {
+    ...coordinator.leaders,
+    awaitLeader: ({ knows }, reply) => {
+      asked.push(knows);
+      says.shift()?.(reply);
+      return { cancel: () => undefined };
+    },
+  };
+  const { client } = await served(t, coordinator);
+  const call = client.watchLeader({ group: 'g' });
+  call.on('error', () => undefined);
+  const told: bigint[] = [];
+  for await (const [{ now }] of on(call, 'data')) if (told.push(now.leader.term) === 2) break;
+  call.cancel();
+  assert.deepEqual(told, [4n, 8n]);
+  assert.deepEqual(
+    asked.map((knows) => knows?.term),
+    [-1, 4, 4, 4, 8],
+  );
 });
+
+test('S396: a watch that could not begin is refused', async (t) => {
+  const coordinator = new FakeCoordinator();
+  const refuse = (_request: unknown, reply: Reply<never>): undefined =>
+    reply.refuse({ kind: 'no_home', partition: 3, description: 'nobody has claimed it', retryAfter: 1 }) as undefined;
+  coordinator.leaders = { ...coordinator.leaders, awaitLeader: refuse };
+  const { client } = await served(t, coordinator);
+  const [error] = await once(client.watchLeader({ group: 'g' }), 'error');
+  assert.match(String(error), /nobody has claimed it/);
+});
+
+function view(term: number): GroupView {
+  const times = { since: 0, holdsFor: 5_000, holdsUntil: 5_000 };
+  const leader = { candidateId: 'a', term, phase: 'executing', metadata: new Map(), ...times } as const;
+  const predecessor = { candidateId: '', term: 0, how: 'none' } as const;
+  return { group: 'g', leader, candidates: 0, predecessor, waits: undefined };
+}
 
 test('the stream ends with the requests, and with the server', async (t) => {
   const { client, server } = await served(t);
@@ -207,4 +246,23 @@ test('the stream ends with the requests, and with the server', async (t) => {
   await stream.the('inaugurate');
   await server.stop(1_000);
   assert.match(String((await ended)[0]), /draining/);
+});
+
+test('who was asked to hand over, for whom and when is written down, also by which peer', async (t) => {
+  const { client, log } = await served(t);
+  const stream = new Stream(client.lead());
+  stream.say([1, stand()]);
+  const { value } = await stream.the('inaugurate');
+  const ask = (group: string) =>
+    new Promise((resolve, reject) =>
+      client.yieldLeader({ group }, (error, answer) => (error === null ? resolve(answer) : reject(error))),
+    );
+  await ask('g');
+  await ask('nobody-here');
+  const [line, ...others] = log.filter(({ message }) => message === 'a leader was asked to hand over');
+  assert.deepEqual(others, []);
+  const { peer, ...fields } = { peer: '', ...line?.fields };
+  assert.deepEqual(fields, { group: 'g', candidateId: 'a', term: Number(value.term) });
+  assert.match(peer, /^127\.0\.0\.1:\d+$/);
+  stream.cancel();
 });

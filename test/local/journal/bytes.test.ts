@@ -32,7 +32,7 @@ describe('the bytes of rows', () => {
     parks: 'f10ad38a87f731bc',
     progress: 'fc50d6681e5f1457',
     items: 'cf1bf50a06f76de6',
-    leaders: '180c89b3588a27d0',
+    leaders: '09a4f2fa664cb2dd',
   };
   for (const table of DISK_TABLES) {
     it(`of the table ${table} are as ever`, () => {

@@ -199,7 +199,8 @@ export async function rowsOf(journal: Journal): Promise<readonly Row[]> {
 
 /** Items come by `seq` and tokens by token; what has a name has no order. */
 function withoutOrderOfNames(rows: readonly Row[]): readonly Row[] {
-  const named = (row: Row) => (row.table === 'keys' || row.table === 'parks' ? JSON.stringify(row) : '');
+  const byName = new Set<Row['table']>(['keys', 'parks', 'leaders']);
+  const named = (row: Row) => (byName.has(row.table) ? JSON.stringify(row) : '');
   return rows.toSorted((a, b) => (a.table === b.table ? named(a).localeCompare(named(b)) : 0));
 }
 

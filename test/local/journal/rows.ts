@@ -261,6 +261,14 @@ export const ALL_KINDS: readonly Row[] = [
   },
   {
     table: 'leaders',
+    group: 'nobody-leads',
+    predecessor: { candidateId: '', term: 0, how: 'none' },
+    state: new Uint8Array(0),
+    since: 0,
+    term: undefined,
+  },
+  {
+    table: 'leaders',
     group: 'backup',
     predecessor: { candidateId: 'app-1', term: 2 ** 40, how: 'lost' },
     state: Uint8Array.of(1, 0, 255),

@@ -12,8 +12,14 @@ import type {
   NotClaimed,
   RestoreOrder,
 } from '../../../src/cluster/store/cluster-store.js';
-import type { StoredChange } from '../../../src/cluster/store/partition/encode.js';
-import type { Packed, Step, StoredRow } from '../../../src/cluster/store/partition/engine.js';
+import type {
+  Followed,
+  FollowedBatch,
+  Packed,
+  Step,
+  StoredChange,
+  StoredRow,
+} from '../../../src/cluster/store/partition/engine.js';
 import { nextEpoch, noGuard } from '../../../src/cluster/store/partition/guard.js';
 import { TABLES } from '../../../src/core/contract/rows.js';
 import { JournalError } from '../../../src/local/journal/journal.js';
@@ -27,8 +33,19 @@ export interface FakeBatch extends Packed {
 
 interface Partition {
   guard: Guard | undefined;
+  /** For who reads ahead. */
+  followed?: Following | undefined;
   rows: Map<string, StoredRow>;
 }
+
+interface Following {
+  readonly id: string;
+  readonly epoch: number;
+  readonly batches: readonly FollowedBatch[];
+}
+
+/** Batches that are kept for who reads ahead. */
+const MOST_FOLLOWED = 200;
 
 /** Changes that can be taken back. */
 const LONGEST_PAST = 5_000;
@@ -46,6 +63,12 @@ export class FakeEngine {
   skew = 0;
   /** Batches that were written, over all partitions. */
   batches = 0;
+  /** How often rows were used that were read ahead. */
+  usedAhead = 0;
+
+  /** Which server it is: another one after each failover. */
+  #server = 0;
+  #followed = 0;
 
   constructor(private readonly clock: Pick<FakeClock, 'after' | 'now' | 'wall'>) {}
 
@@ -67,6 +90,7 @@ export class FakeEngine {
    * @param noticed by which of the stores that are open: at once, all of them, unless it is said otherwise
    */
   failOver(lost: number, noticed: (store: FakeStore) => boolean = () => true): void {
+    this.#server += 1;
     for (let left = lost; left > 0; left -= 1) this.#past.pop()?.();
     for (const store of [...this.#stores]) if (noticed(store)) store.failedOver();
   }
@@ -111,7 +135,7 @@ export class FakeEngine {
     if (now === undefined) return false;
     // The answer of the first time was lost.
     if (this.#record === JSON.stringify(record)) return true;
-    if ((now.revision ?? now.version) !== revision) return false;
+    if (now.id !== record.id || (now.revision ?? now.version) !== revision) return false;
     this.#setRecord(record);
     return true;
   }
@@ -123,7 +147,9 @@ export class FakeEngine {
     if (!isAsExpected) return { claimed: false, guard: before };
     const { partition, member, format } = claim;
     const epoch = nextEpoch(before.epoch, this.now);
-    const guard = { ...before, owner, epoch, member, format, floor: Math.max(before.floor, claim.floor) };
+    // Of a guard that alone is gone the rows count still.
+    const at = before.epoch === 0 && this.rowsOf(partition) > 0 ? this.now : before.at;
+    const guard = { ...before, at, owner, epoch, member, format, floor: Math.max(before.floor, claim.floor) };
     this.#setGuard(partition, guard);
     return { claimed: true, guard, floorBefore: before.floor, now: this.now, rows: this.rowsOf(partition) };
   }
@@ -137,10 +163,13 @@ export class FakeEngine {
     const { rows } = this.#of(partition);
     const old = changes.map(({ table, key }) => [nameOf(table, key), rows.get(nameOf(table, key))] as const);
     for (const change of changes) apply(rows, change);
+    const { followed } = this.#of(partition);
     this.#of(partition).guard = { ...guard, seq: after, at };
+    this.#of(partition).followed = followed && kept(followed, guard.epoch, { before, seq: after, changes });
     this.#remember(() => {
       const now = this.#of(partition);
       now.guard = guard;
+      now.followed = followed;
       for (const [name, row] of old) {
         if (row === undefined) now.rows.delete(name);
         else now.rows.set(name, row);
@@ -172,10 +201,68 @@ export class FakeEngine {
     return true;
   }
 
+  /** There is nothing half done here. It is asked for where rows are used that were read ahead. */
+  tidy(partition: number, owner: string): void {
+    if (this.guard(partition).owner !== owner) throw new JournalError('io', `partition ${partition} has another home`);
+    this.usedAhead += 1;
+  }
+
+  withdrawRecord({ id, partitions }: ClusterRecord): boolean {
+    const isClaimed = Array.from({ length: partitions }, (_, one) => this.guard(one)).some(({ epoch }) => epoch > 0);
+    if (this.recordNow?.id !== id || isClaimed || this.orders.size > 0) return false;
+    this.#record = undefined;
+    return true;
+  }
+
+  /** Somebody deletes the record, and nothing else. */
+  dropRecord(): void {
+    this.#record = undefined;
+  }
+
+  /** Somebody deletes the guard of a partition, and nothing else. */
+  dropGuard(partition: number): void {
+    this.#of(partition).guard = undefined;
+  }
+
   read(partition: number, owner: string): readonly StoredRow[] {
     if (this.guard(partition).owner !== owner) throw new JournalError('io', `partition ${partition} has another home`);
     const all = [...this.#of(partition).rows.values()];
     return TABLES.flatMap((table) => all.filter((row) => row.table === table).sort(byKey)).map(copy);
+  }
+
+  follow(partition: number): { readonly id: string; readonly seq: number } | undefined {
+    const guard = this.guard(partition);
+    if (guard.owner === '') return undefined;
+    this.#followed += 1;
+    const id = `${this.#server} ${this.#followed}`;
+    const there = this.#of(partition);
+    const before = there.followed;
+    there.followed = { id, epoch: guard.epoch, batches: [] };
+    this.#remember(() => {
+      this.#of(partition).followed = before;
+    });
+    return { id, seq: guard.seq };
+  }
+
+  followed(partition: number, id: string): Followed | undefined {
+    const { followed } = this.#of(partition);
+    return followed?.id === id && id.startsWith(`${this.#server} `)
+      ? { seq: this.guard(partition).seq, batches: followed.batches }
+      : undefined;
+  }
+
+  /** Names of the rows of a partition in the order in which they are read, so many at a time. */
+  names(partition: number, most: number): readonly (readonly string[])[] {
+    const all = [...this.#of(partition).rows.values()];
+    const ordered = TABLES.flatMap((table) => all.filter((row) => row.table === table).sort(byKey));
+    const names = ordered.map(({ table, key }) => nameOf(table, key));
+    return Array.from({ length: Math.ceil(names.length / most) }, (_, at) => names.slice(at * most, (at + 1) * most));
+  }
+
+  /** Those of them that are there now, as they are now. */
+  readNames(partition: number, names: readonly string[]): readonly StoredRow[] {
+    const { rows } = this.#of(partition);
+    return names.flatMap((name) => rows.get(name) ?? []).map(copy);
   }
 
   switchTo(seen: Guard | undefined, guard: Guard, batches: readonly FakeBatch[]): Guard | undefined {
@@ -219,6 +306,11 @@ export class FakeEngine {
     this.#past.push(undo);
     if (this.#past.length > LONGEST_PAST) this.#past.splice(0, LONGEST_PAST / 2);
   }
+}
+
+function kept(followed: Following, epoch: number, batch: FollowedBatch): Following | undefined {
+  if (followed.epoch !== epoch || followed.batches.length >= MOST_FOLLOWED) return undefined;
+  return { ...followed, batches: [...followed.batches, batch] };
 }
 
 function nameOf(table: string, key: number | Buffer): string {

@@ -9,16 +9,19 @@ import type {
   Guard,
   ImportMark,
   NotClaimed,
+  PartitionAhead,
   PartitionStore,
   RestoreOrder,
 } from '../../../src/cluster/store/cluster-store.js';
 import { copyOf, encode } from '../../../src/cluster/store/partition/encode.js';
-import type { Engine, Stage, Step, StoredRow } from '../../../src/cluster/store/partition/engine.js';
+import type { Engine, Followed, Stage, Step, StoredRow } from '../../../src/cluster/store/partition/engine.js';
 import { GuardedPartition } from '../../../src/cluster/store/partition/guarded-partition.js';
 import { Ring, RingBudget } from '../../../src/cluster/store/partition/ring.js';
+import { RowsAhead } from '../../../src/cluster/store/partition/rows-ahead.js';
 import type { RowChange } from '../../../src/core/contract/rows.js';
 import type { Clock } from '../../../src/local/clock.js';
 import { ByteWriter } from '../../../src/local/journal/codec/byte-writer.js';
+import { JournalError } from '../../../src/local/journal/journal.js';
 import type { FakeClock } from '../fake-clock.js';
 import type { FakeBatch, FakeEngine } from './fake-engine.js';
 import { FakeWire } from './fake-wire.js';
@@ -36,6 +39,8 @@ export class FakeStore implements ClusterStore {
   readonly #budget = new RingBudget(256 * 1_048_576);
   readonly #connection: FakeConnection;
   #owners = 0;
+  /** How often a partition was read ahead, as a whole. */
+  readAheads = 0;
 
   constructor(
     member: string,
@@ -80,6 +85,10 @@ export class FakeStore implements ClusterStore {
     return this.wire.request('restoreRecord', undefined, () => this.engine.restoreRecord(record, seen, waiting));
   }
 
+  withdrawRecord(record: ClusterRecord): Promise<boolean> {
+    return this.wire.request('withdrawRecord', undefined, () => this.engine.withdrawRecord(record));
+  }
+
   order(orders: ReadonlyMap<number, RestoreOrder>): Promise<void> {
     return this.wire.request('order', undefined, () => {
       for (const [partition, order] of orders) this.engine.orders.set(partition, order);
@@ -109,9 +118,16 @@ export class FakeStore implements ClusterStore {
     return this.wire.request('claim', claim.partition, () => this.engine.claim(claim, owner));
   }
 
-  open(claimed: Claimed): PartitionStore {
+  async readAhead(partition: number): Promise<PartitionAhead | undefined> {
+    const ahead = await RowsAhead.read(this.#connection, partition, this.name);
+    if (ahead !== undefined) this.readAheads += 1;
+    return ahead;
+  }
+
+  open(claimed: Claimed, ahead?: PartitionAhead): PartitionStore {
     const clock: Pick<Clock, 'now'> = this.own;
-    return new GuardedPartition(this.name, this.#connection, clock, new Ring(this.ring, this.#budget), claimed);
+    const rows = ahead instanceof RowsAhead ? ahead : undefined;
+    return new GuardedPartition(this.name, this.#connection, clock, new Ring(this.ring, this.#budget), claimed, rows);
   }
 
   async close(): Promise<void> {
@@ -181,12 +197,32 @@ class FakeConnection implements Engine<FakeBatch> {
     return this.wire.request('release', partition, () => this.engine.release(partition, owner));
   }
 
+  tidy(partition: number, owner: string): Promise<void> {
+    return this.wire.request('tidy', partition, () => this.engine.tidy(partition, owner));
+  }
+
   async *read(partition: number, owner: string): AsyncIterable<readonly StoredRow[]> {
     const rows = await this.wire.request('read', partition, () => this.engine.read(partition, owner));
     for (let at = 0; at < rows.length; at += SLICE) {
       await Promise.resolve();
       yield rows.slice(at, at + SLICE);
     }
+    const { owner: last } = await this.look(partition);
+    if (last !== owner) throw new JournalError('io', `partition ${partition} has another home since it was read`);
+  }
+
+  follow(partition: number): Promise<{ readonly id: string; readonly seq: number } | undefined> {
+    return this.wire.request('follow', partition, () => this.engine.follow(partition));
+  }
+
+  /** Slice by slice, each as it is then. */
+  async *readAhead(partition: number): AsyncIterable<readonly StoredRow[]> {
+    for (const name of await this.wire.request('readAhead', partition, () => this.engine.names(partition, SLICE)))
+      yield await this.wire.request('readAhead', partition, () => this.engine.readNames(partition, name));
+  }
+
+  followed(partition: number, id: string): Promise<Followed | undefined> {
+    return this.wire.request('followed', partition, () => this.engine.followed(partition, id));
   }
 
   async stage(partition: number): Promise<Stage<FakeBatch>> {

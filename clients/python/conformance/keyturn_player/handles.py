@@ -9,6 +9,7 @@ from typing import Any
 
 import keyturn
 from keyturn.aio import Client, Consumer, Producer, ScopedTurn, Work
+from keyturn_player.leading import Leading, lead_options
 from keyturn_player.words import (
     Json,
     from_bytes,
@@ -29,10 +30,15 @@ class Handles:
         self._consumers: dict[str, Consumer] = {}
         self._watchers: dict[str, asyncio.Task[None]] = {}
         self._producers: dict[str, Producer] = {}
+        self._leading: dict[str, Any] = {}
+        self._leaderships: dict[str, Any] = {}
         self.ops: dict[str, Callable[[Json], Awaitable[Json]]] = {
             "with_turn": self._with_turn,
             "turn": self._turn,
             "consume": self._consume,
+            "lead": self._lead,
+            "yield": self._yield,
+            "withdraw": self._withdraw,
             "stop": self._stop,
             "finish": self._finish,
             "producer": self._producer,
@@ -114,7 +120,38 @@ class Handles:
     async def _stop_consumer(self, consumer: Consumer, timeout: float) -> bool:
         return await consumer.stop(timeout)
 
+    async def _lead(self, request: Json) -> Json:
+        leading = Leading(request, self._tell)
+        leadership = self._client(request).lead(request["group"], leading, **lead_options(request))
+        return self._led(request["handle"], leading, leadership, leadership.wait())
+
+    def _led(self, handle: str, leading: Any, leadership: Any, ended: Awaitable[object]) -> Json:
+        self._leading[handle] = leading
+        self._leaderships[handle] = leadership
+        self._watchers[handle] = asyncio.ensure_future(self._watch_leader(handle, ended))
+        return {}
+
+    async def _watch_leader(self, handle: str, ended: Awaitable[object]) -> None:
+        try:
+            await ended
+        except Exception as error:  # Whatever ended it, the driver is told.
+            self._tell({"event": "failed", "handle": handle, "error": from_error(error)})
+        else:
+            self._tell({"event": "withdrawn", "handle": handle})
+
+    async def _yield(self, request: Json) -> Json:
+        self._leaderships[request["handle"]].yield_()
+        return {}
+
+    async def _withdraw(self, request: Json) -> Json:
+        await self._leaderships[request["handle"]].stop(request.get("timeout_ms", 20_000) / 1_000)
+        return {}
+
     async def _finish(self, request: Json) -> Json:
+        if request["handle"] in self._leading:
+            if not self._leading[request["handle"]].finish(request["with"]):
+                raise ValueError(f"no phase of {request['handle']} is held")
+            return {}
         if not self._held[request["handle"]].finish(request.get("token"), request["with"]):
             raise ValueError(f"nothing of {request['handle']} is held")
         return {}

@@ -15,6 +15,7 @@ from keyturn._sync.client import Client
 from keyturn._sync.connect import connect
 from keyturn._sync.consumer import Consumer, Work
 from keyturn._sync.held_turn import HeldTurn
+from keyturn._sync.leadership import LeaderCareer, Leadership, Term
 from keyturn._sync.producer import Producer
 from keyturn._sync.scoped_turn import ScopedTurn
 from keyturn._words.metrics import Metrics
@@ -26,6 +27,7 @@ from keyturn.errors import (
     Declined,
     ErrorDetails,
     FieldViolation,
+    HandOverAskedError,
     HoldTimeoutError,
     ItemFailedError,
     KeyturnError,
@@ -35,6 +37,8 @@ from keyturn.errors import (
     ProducerTimeoutError,
     SpoolError,
     SubmitManyError,
+    TermLoss,
+    TermLostError,
     TurnLoss,
     TurnLostError,
     WrongArgumentError,
@@ -52,6 +56,7 @@ from keyturn.words import (
     ItemRef,
     NackAnswer,
     NewItem,
+    Predecessor,
     RenewResult,
     SubmitResult,
     Turn,
@@ -77,6 +82,7 @@ __all__ = [
     "ErrorDetails",
     "FieldViolation",
     "FollowUp",
+    "HandOverAskedError",
     "Handled",
     "HeldTurn",
     "HoldTimeoutError",
@@ -84,11 +90,14 @@ __all__ = [
     "ItemFailedError",
     "ItemRef",
     "KeyturnError",
+    "LeaderCareer",
+    "Leadership",
     "Metrics",
     "NackAnswer",
     "NewItem",
     "NotGranted",
     "Outcome",
+    "Predecessor",
     "Producer",
     "ProducerClosedError",
     "ProducerFullError",
@@ -103,6 +112,9 @@ __all__ = [
     "Stage",
     "SubmitManyError",
     "SubmitResult",
+    "Term",
+    "TermLoss",
+    "TermLostError",
     "Tls",
     "Trouble",
     "Turn",

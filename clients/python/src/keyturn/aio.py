@@ -10,8 +10,21 @@ from keyturn._aio.client import Client
 from keyturn._aio.connect import connect
 from keyturn._aio.consumer import Consumer, Work
 from keyturn._aio.held_turn import HeldTurn
+from keyturn._aio.leadership import LeaderCareer, Leadership, Term
 from keyturn._aio.producer import Producer
 from keyturn._aio.scoped_turn import ScopedTurn
 from keyturn._connection.call import Call
 
-__all__ = ["Call", "Client", "Consumer", "HeldTurn", "Producer", "ScopedTurn", "Work", "connect"]
+__all__ = [
+    "Call",
+    "Client",
+    "Consumer",
+    "HeldTurn",
+    "LeaderCareer",
+    "Leadership",
+    "Producer",
+    "ScopedTurn",
+    "Term",
+    "Work",
+    "connect",
+]

@@ -4,13 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from keyturn.words import LossCause, NewItem, Reason, SubmitResult
+from keyturn.words import HandOverReason, LossCause, NewItem, Reason, SubmitResult
 
 TurnLoss = LossCause | Literal["unreachable", "replaced", "closed"]
 """Why a turn is not ours any more.
 
 `unreachable`: nothing was heard from the sidecar for so long that it may have ended; `replaced`: another client has
 the session; `closed`: this client was closed.
+"""
+
+TermLoss = Literal["ttl", "inaugurate_timeout", "hand_over_timeout", "unknown", "unreachable", "closed"]
+"""Why a term is lost.
+
+`ttl`: the sidecar heard nothing for so long; `unknown`: it does not know the term, or another one lives; `unreachable`: by
+the clock of this process, because nothing was confirmed; `closed`: this client was closed, or the time to stop was over.
 """
 
 FailedState = Literal["dead", "discarded", "superseded", "unknown"]
@@ -90,6 +97,36 @@ class TurnLostError(KeyturnError):
     def __init__(self, message: str, cause: TurnLoss, details: ErrorDetails = NO_DETAILS) -> None:
         super().__init__(message, "ABORTED", "TURN_LOST", details)
         self.cause: TurnLoss = cause
+
+
+_WHY_LOST: Mapping[TermLoss, str] = {
+    "ttl": "the sidecar heard nothing for its ttl",
+    "inaugurate_timeout": "the inauguration took too long",
+    "hand_over_timeout": "the hand-over took too long",
+    "unknown": "the sidecar does not know it, or another one lives",
+    "unreachable": "the sidecar confirmed nothing for its ttl less the margin",
+    "closed": "the client was closed, or the time to stop was over",
+}
+
+
+class TermLostError(KeyturnError):
+    """The term is, or must be taken for, somebody else's: stop at once."""
+
+    def __init__(self, group: str, term: int, loss: TermLoss) -> None:
+        super().__init__(f"term {term} of group {group!r} is lost: {_WHY_LOST[loss]}", "ABORTED", "TERM_LOST")
+        self.group = group
+        self.term = term
+        self.loss: TermLoss = loss
+
+
+class HandOverAskedError(KeyturnError):
+    """The leader is asked to hand over: finish what is in hand."""
+
+    def __init__(self, group: str, term: int, asked: HandOverReason) -> None:
+        super().__init__(f"the leader of group {group!r} is asked to hand over ({asked})", "CANCELLED", "HAND_OVER")
+        self.group = group
+        self.term = term
+        self.asked: HandOverReason = asked
 
 
 class HoldTimeoutError(TimeoutError):

@@ -287,6 +287,28 @@ class MovedPartition(NamedTuple):
     """What is in the way."""
 
 
+class QueueRoute(NamedTuple):
+    """Where a queue lives."""
+
+    queue: str
+    group: str
+    """Queues of one group live in one partition."""
+    spread: int
+    """Over so many parts it is spread by key; 1: it is not."""
+    partitions: Sequence[int]
+    """Those in which its keys are, in their order."""
+    changing: bool
+    """It is being changed now: calls about the queue wait."""
+
+
+class RoutedQueue(NamedTuple):
+    """Where a queue lives now."""
+
+    route: QueueRoute
+    changed: bool
+    """It was another one before."""
+
+
 class Cluster(NamedTuple):
     """A cluster as one sidecar sees it."""
 
@@ -302,6 +324,10 @@ class Cluster(NamedTuple):
     """Why partitions are not open, where they are not."""
     format: int = 1
     """Of rows, as it is fixed."""
+    routes: Sequence[QueueRoute] = ()
+    """Of queues that have a group of others, or are spread, by name."""
+    routes_version: int = 1
+    """Grows with every change of them."""
 
 
 class Finalized(NamedTuple):

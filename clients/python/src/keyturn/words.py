@@ -15,6 +15,10 @@ ItemState = Literal["waiting", "in_flight", "done", "dead", "superseded", "disca
 NackKind = Literal["retry", "release", "dead_letter"]
 Order = Literal["coalesce", "strict"]
 AfterUnknown = Literal["refuse", "wait"]
+HandOverReason = Literal["yield", "operator", "drain"]
+"""Why a leader is asked to hand over: it asked for it, or its work returned; a person did; the sidecar ends."""
+Succession = Literal["none", "handed_over", "lost"]
+"""How a term ended: nobody is known to have led; it was handed over; the leader may have stopped in the middle."""
 Durability = Literal["on_flush", "interval", "count", "memory"]
 """What has happened when an item of a durable queue is accepted: it is on the disk (`on_flush`), will be within the
 queue's `flush_interval` (`interval`) or sooner after its `flush_count` changes (`count`), or stays in memory."""
@@ -33,6 +37,17 @@ class Turn(NamedTuple):
     """Which try of its first item, from 1; 0 for a turn without items."""
     lease_expires_at: datetime | None
     """None: its session keeps it alive."""
+
+
+class Predecessor(NamedTuple):
+    """The last one that was inaugurated."""
+
+    candidate_id: str
+    term: int
+    how: Succession
+    """How its term ended."""
+    state: bytes
+    """What the last hand-over left, by whomever."""
 
 
 class TurnRef(NamedTuple):

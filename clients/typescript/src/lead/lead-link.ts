@@ -3,6 +3,9 @@ import type { Clock, Random } from '../time/clock.js';
 import type { KeyturnError } from '../words/errors.js';
 import type { LeadNews, LeadSaying, LeadStream, OpenLeadStream } from '../words/leader-words.js';
 
+/** A sidecar that does not end a stream, ms: it is ended without it. */
+const ENDING = 1_000;
+
 /** One of the candidacies of a client. */
 export interface LinkedCandidacy {
   told(news: LeadNews): void;
@@ -12,14 +15,24 @@ export interface LinkedCandidacy {
   broke(error: KeyturnError | undefined): void;
 }
 
+/** What is said at one moment. */
+interface Round {
+  readonly tasks: Set<() => void>;
+  callOff(): void;
+}
+
 /** The stream of all candidacies of a client. There is one as long as anybody stands. */
 export class LeadLink {
   readonly #candidacies = new Map<number, LinkedCandidacy>();
   readonly #backOff: BackOff;
   #stream: LeadStream | undefined;
+  /** What calls the end off of streams that the sidecar is to end. */
+  readonly #endings = new Map<LeadStream, () => void>();
   #since = 0;
   #callOffRetry: (() => void) | undefined;
   #lastNumber = 0;
+  /** Tasks by their moment. */
+  readonly #rounds = new Map<number, Round>();
   /** Said since this turn of the event loop began: it travels together. */
   #sayings: (readonly [number, LeadSaying])[] = [];
 
@@ -51,9 +64,53 @@ export class LeadLink {
     this.clock.atEnd(() => {
       if (this.#candidacies.size > 0) return;
       this.#flush();
-      this.#stream?.destroy();
-      this.#stream = undefined;
+      this.#end();
     });
+  }
+
+  #end(): void {
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    this.#stream = undefined;
+    stream.end();
+    this.#endings.set(
+      stream,
+      this.clock.after(ENDING, () => {
+        this.#endings.delete(stream);
+        stream.destroy();
+      }),
+    );
+  }
+
+  /**
+   * Runs a task within so many ms, no sooner than after three quarters of them, together with others of that moment: what they say
+   * travels in one message. @returns calls it off
+   */
+  within(ms: number, task: () => void): () => void {
+    const now = this.clock.now();
+    // Powers of two: moments of short times are moments of long ones, too.
+    const grid = 2 ** Math.floor(Math.log2(ms / 4));
+    const at = Math.floor((now + ms) / grid) * grid;
+    const round = this.#rounds.get(at) ?? this.#newRound(at, now);
+    round.tasks.add(task);
+    return () => {
+      round.tasks.delete(task);
+      // Nothing waits for a moment at which nothing is to be said: the process may end.
+      if (round.tasks.size > 0 || this.#rounds.get(at) !== round) return;
+      this.#rounds.delete(at);
+      round.callOff();
+    };
+  }
+
+  #newRound(at: number, now: number): Round {
+    const tasks = new Set<() => void>();
+    const callOff = this.clock.after(at - now, () => {
+      this.#rounds.delete(at);
+      for (const task of tasks) task();
+    });
+    const round = { tasks, callOff };
+    this.#rounds.set(at, round);
+    return round;
   }
 
   /** @returns whether there is a stream; without one nothing is said */
@@ -80,6 +137,8 @@ export class LeadLink {
         this.#candidacies.get(candidacy)?.told(news);
       },
       ended: (error) => {
+        this.#endings.get(stream)?.();
+        this.#endings.delete(stream);
         if (this.#stream === stream) this.#ended(error);
       },
     });

@@ -5,7 +5,7 @@ import type { LeadNews, LeadSaying, Predecessor, TermLoss } from '../words/leade
 import type { Logger } from '../words/logger.js';
 import type { Bytes } from '../words/worker-words.js';
 import type { LeadLink, LinkedCandidacy } from './lead-link.js';
-import type { LeaderCareer, LeadSettings, Left } from './options.js';
+import { type LeaderCareer, type LeadSettings, stateOf } from './options.js';
 import { Term, type TermHost } from './term.js';
 
 const NOTHING: Bytes = new Uint8Array(0);
@@ -104,9 +104,9 @@ export class Leadership implements LinkedCandidacy, TermHost {
     const term = this.#term?.number ?? this.#farewell?.term ?? 0;
     const call = { group: this.group, candidateId, ttl, inaugurateTimeout, handOverTimeout, metadata, term };
     this.link.say(this.#number, { say: 'stand', call });
+    if (this.#isStopping) this.link.say(this.#number, { say: 'withdraw' });
     if (this.#farewell !== undefined) this.link.say(this.#number, this.#farewell);
     else this.#term?.live();
-    if (this.#isStopping) this.link.say(this.#number, { say: 'withdraw' });
   }
 
   broke(error: KeyturnError | undefined): void {
@@ -117,6 +117,10 @@ export class Leadership implements LinkedCandidacy, TermHost {
 
   alive(term: number): boolean {
     return this.#number !== 0 && this.link.say(this.#number, { say: 'alive', term });
+  }
+
+  within(ms: number, task: () => void): () => void {
+    return this.link.within(ms, task);
   }
 
   /** By the clock of this process, or as the sidecar says: the worker has to stop. */
@@ -180,7 +184,8 @@ export class Leadership implements LinkedCandidacy, TermHost {
     } catch (error) {
       this.log?.warn?.('keyturn: an inauguration failed', { group: this.group, error: String(error) });
       term.phase = 'ended';
-      return this.#finish(term, NOTHING, false);
+      // One that was told to stop, and did, has not failed.
+      return this.#finish(term, NOTHING, term.loss !== undefined);
     }
     if (term.loss !== undefined) return this.#finish(term, NOTHING, true);
     term.phase = 'inaugurated';
@@ -230,14 +235,13 @@ export class Leadership implements LinkedCandidacy, TermHost {
     if (term.phase === 'handing_over') return;
     term.phase = 'handing_over';
     const { reason, until } = term.asked ?? { reason: 'yield', until: this.clock.now() };
-    let left: Left;
+    let state: Bytes;
     try {
-      left = await this.career.handOver?.(reason, Math.max(0, until - this.clock.now()), term.lost);
+      state = stateOf(await this.career.handOver?.(reason, Math.max(0, until - this.clock.now()), term.lost));
     } catch (error) {
       this.log?.warn?.('keyturn: a hand-over failed', { group: this.group, error: String(error) });
       return this.#finish(term, NOTHING, true);
     }
-    const state = typeof left === 'string' ? Buffer.from(left) : (left ?? NOTHING);
     this.#finish(term, state, term.loss !== undefined && state.length === 0);
   }
 
@@ -249,8 +253,9 @@ export class Leadership implements LinkedCandidacy, TermHost {
     this.#farewell = { say: 'handed_over', term: term.number, state, lost };
     this.#farewellUntil = this.clock.now() + this.settings.ttl;
     if (this.settings.once) this.#isStopping = true;
-    this.#sayFarewell();
+    // First: who has handed over and stands still may be chosen again.
     if (this.#isStopping) this.#say({ say: 'withdraw' });
+    this.#sayFarewell();
   }
 
   /** As long as the term may live there: after that nobody waits for it. */

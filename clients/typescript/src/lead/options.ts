@@ -32,6 +32,16 @@ export interface LeaderCareer {
 /** What a hand-over leaves. */
 export type Left = Bytes | string | undefined;
 
+const MOST_STATE = 65_536;
+
+/** @throws KeyturnError: a state that the sidecar would refuse ends no term */
+export function stateOf(left: Left): Bytes {
+  const state = typeof left === 'string' ? Buffer.from(left) : (left ?? new Uint8Array(0));
+  if (!(state instanceof Uint8Array)) throw wrongSetting('state: needed are bytes, a text, or nothing');
+  if (state.length <= MOST_STATE) return state;
+  throw wrongSetting(`state: ${state.length} bytes are not allowed; allowed are up to ${MOST_STATE}`);
+}
+
 /** What the worker has besides while it executes. */
 export interface LeaderWork {
   /** With `progress: 'manual'` to be called at every step of the work: else the term is lost after the `ttl`. */

@@ -9,6 +9,8 @@ export class TermLostError extends KeyturnError {
     readonly group: string,
     readonly term: number,
     readonly loss: TermLoss,
+    /** ms until another one may be inaugurated, at the soonest. */
+    readonly left: number,
   ) {
     super(`term ${term} of group ${JSON.stringify(group)} is lost: ${WHY[loss]}`, 'ABORTED', 'TERM_LOST');
   }

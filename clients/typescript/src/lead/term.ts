@@ -18,6 +18,8 @@ export interface TermHost {
   readonly clock: Clock;
   readonly group: string;
   readonly margin: number | undefined;
+  /** @returns calls it off */
+  within(ms: number, task: () => void): () => void;
   /** @returns whether it could be said */
   alive(term: number): boolean;
   lost(term: Term, loss: TermLoss): void;
@@ -73,7 +75,7 @@ export class Term {
       const now = this.host.clock.now();
       if (this.host.alive(this.number)) this.#sent.push(now);
     }
-    this.#callOffAlive = this.host.clock.after(this.#pause, () => this.live());
+    this.#callOffAlive = this.host.within(this.#pause, () => this.live());
   }
 
   get #pause(): number {
@@ -109,10 +111,16 @@ export class Term {
     if (this.#isOver || this.loss !== undefined) return false;
     this.loss = loss;
     this.#stopTimers();
-    const error = new TermLostError(this.host.group, this.number, loss);
+    const error = new TermLostError(this.host.group, this.number, loss, this.#leftAfter(loss));
     this.#lost.abort(error);
     this.#abort.abort(error);
     return true;
+  }
+
+  /** The sidecar may have begun the next term already, or it does not before this one would have ended. */
+  #leftAfter(loss: TermLoss): number {
+    if (loss === 'ttl' || loss === 'unknown') return 0;
+    return Math.max(0, this.#until + marginOf(this.ttl, this.host.margin) - this.host.clock.now());
   }
 
   end(): void {

@@ -37,6 +37,11 @@ class GrpcLeadStream implements LeadStream {
     }
   }
 
+  end(): void {
+    // Not cancelled: what was said last would be lost on its way, and the candidate kept its place.
+    this.call.end();
+  }
+
   destroy(): void {
     this.#handlers = undefined;
     this.call.cancel();

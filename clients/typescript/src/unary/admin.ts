@@ -29,6 +29,8 @@ import type {
   RestoreInfo,
   RetryNowCall,
   RetryNowView,
+  RouteCall,
+  RoutedQueue,
 } from '../words/admin-words.js';
 import type { CallSettings } from '../words/calls.js';
 import type { GroupInfo } from '../words/leader-words.js';
@@ -36,6 +38,8 @@ import { OpenCalls } from './open-calls.js';
 
 /** A sidecar waits for a move for so long, ms. */
 const MOVE_TAKES = 20_000;
+/** A sidecar waits for homes for 10 s, and for members to follow for 5 s, ms. */
+const ROUTE_TAKES = 20_000;
 /** A sidecar gathers what members keep (a session and a few seconds), and waits 20 s for them to write it back, ms. */
 const RESTORE_TAKES = 60_000;
 
@@ -154,6 +158,17 @@ export class AdminCalls {
   async finalizeCluster(settings?: CallSettings): Promise<FinalizeInfo> {
     const client = this.#admin;
     return this.#calls.ask(client, client.finalizeCluster, {}, settings);
+  }
+
+  /**
+   * Tells where a queue lives in the cluster, or changes that, while the queue is empty: else it is refused (`NOT_ROUTABLE`), and
+   * nothing has changed.
+   */
+  async routeQueue(call: RouteCall, settings?: CallSettings): Promise<RoutedQueue> {
+    const client = this.#admin;
+    return admin.routedQueue(
+      await this.#calls.ask(client, client.routeQueue, admin.wireRoute(call), settings, ROUTE_TAKES),
+    );
   }
 
   /**

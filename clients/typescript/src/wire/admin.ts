@@ -24,6 +24,8 @@ import type {
   QueuePage,
   RetryNowCall,
   RetryNowView,
+  RouteCall,
+  RoutedQueue,
 } from '../words/admin-words.js';
 import { deliveredItem, instantOf, known, unlessEmpty } from './answers.js';
 import { fromDuration, fromTimestamp, fromWireToken, optionalMs } from './time.js';
@@ -61,7 +63,16 @@ export function retryNowView(message: wire.RetryNowResponse): RetryNowView {
 
 export function clusterInfo(message: wire.GetClusterResponse): ClusterInfo {
   const homes = message.homes.map((home) => ({ ...home, epoch: Number(home.epoch) }));
-  return { ...message, homes };
+  return { ...message, homes, routesVersion: Number(message.routesVersion) };
+}
+
+export function wireRoute({ queue, group, spread, acceptLoss }: RouteCall): wire.RouteQueueRequest {
+  return { queue, group, spread, acceptLoss: acceptLoss ?? false };
+}
+
+export function routedQueue({ route, changed }: wire.RouteQueueResponse): RoutedQueue {
+  if (route === undefined) throw new TypeError('the sidecar said nothing of the route');
+  return { route, changed };
 }
 
 export function movedPartition({ paused, ...message }: wire.MovePartitionResponse): MovedPartition {

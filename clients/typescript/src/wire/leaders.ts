@@ -100,8 +100,10 @@ function predecessorOf(predecessor: wire.Predecessor | undefined): Predecessor {
   return { candidateId, term: fromWireToken(term), how: SUCCESSIONS.get(how) ?? 'none', state };
 }
 
-export function groupInfo({ group, leader, candidates, predecessor }: wire.GetLeaderResponse): GroupInfo {
-  return { group, leader: leader && leaderInfo(leader), candidates, predecessor: predecessorOf(predecessor) };
+export function groupInfo(view: wire.GetLeaderResponse): GroupInfo {
+  const { group, leader, candidates, predecessor, why, until } = view;
+  const waits = { candidates, why, until: until && fromTimestamp(until) };
+  return { group, leader: leader && leaderInfo(leader), ...waits, predecessor: predecessorOf(predecessor) };
 }
 
 function leaderInfo({ candidateId, term, phase, since, metadata, holdsUntil, holdsFor }: wire.Leader): LeaderInfo {

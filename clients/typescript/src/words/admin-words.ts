@@ -251,6 +251,40 @@ export interface ClusterInfo {
   readonly unavailable: readonly { readonly partition: number; readonly why: string }[];
   /** The format of rows that is fixed. */
   readonly format: number;
+  /** Of queues that have a group of others, or are spread, by name. */
+  readonly routes: readonly QueueRoute[];
+  /** Grows with every change of them. */
+  readonly routesVersion: number;
+}
+
+/** Where a queue lives. */
+export interface QueueRoute {
+  readonly queue: string;
+  /** Queues of one group live in one partition. */
+  readonly group: string;
+  /** Over so many parts it is spread by key; 1: it is not. */
+  readonly spread: number;
+  /** Those in which its keys are, in their order. */
+  readonly partitions: readonly number[];
+  /** It is being changed now: calls about the queue wait. */
+  readonly changing: boolean;
+}
+
+/** Neither `group` nor `spread`: it only asks. */
+export interface RouteCall {
+  readonly queue: string;
+  /** With the queues of this group; its own name: with none. */
+  readonly group?: string | undefined;
+  /** 1 to 64. Not together with `group`. */
+  readonly spread?: number | undefined;
+  /** Results, done idempotency keys, a pause and limits of the queue are forgotten. */
+  readonly acceptLoss?: boolean | undefined;
+}
+
+export interface RoutedQueue {
+  readonly route: QueueRoute;
+  /** It was another one before. */
+  readonly changed: boolean;
 }
 
 export interface FinalizeInfo {

@@ -38,6 +38,10 @@ export interface GroupInfo {
   readonly candidates: number;
   /** Without its state. */
   readonly predecessor: Predecessor;
+  /** What those who stand wait for, in one sentence; empty when nobody does. */
+  readonly why: string;
+  /** Until when at the latest. Unset: nobody knows. */
+  readonly until: number | undefined;
 }
 
 /** What a candidacy begins with. */
@@ -73,7 +77,9 @@ export type LeadNews =
 /** A stream of candidacies, by their numbers. */
 export interface LeadStream {
   say(sayings: readonly (readonly [candidacy: number, saying: LeadSaying])[]): void;
-  /** Nothing is told any more. */
+  /** Nothing more is said, and what was said arrives still. The sidecar ends it. */
+  end(): void;
+  /** Nothing is told any more, not even the end. */
   destroy(): void;
 }
 

@@ -1,38 +1,45 @@
 /** A sidecar of a cluster: opens store and registry, joins, links itself to the others, routes every call. */
+
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { finalize } from '../../../cluster/member/finalizing.js';
+import { Following } from '../../../cluster/member/following.js';
 import { GatewayHomes } from '../../../cluster/member/gateway.js';
 import type { Happening } from '../../../cluster/member/happenings.js';
 import { ClusterMember } from '../../../cluster/member/member.js';
 import { MemberCounts } from '../../../cluster/member/member-counts.js';
 import { asRefusal, Moving } from '../../../cluster/member/moving.js';
+import { Rerouting } from '../../../cluster/member/rerouting.js';
 import { Restoring } from '../../../cluster/member/restoring.js';
-import { clusterView, type SeenCluster } from '../../../cluster/partitions/cluster-view.js';
-import { PartitionMap } from '../../../cluster/partitions/partition-map.js';
-import { settingsOf } from '../../../cluster/partitions/partition-settings.js';
-import { pinsOf } from '../../../cluster/partitions/pins.js';
+import { clusterView } from '../../../cluster/partitions/cluster-view.js';
+import { FollowedRoutes } from '../../../cluster/partitions/followed-routes.js';
+import { policyAt, settingsOf } from '../../../cluster/partitions/partition-settings.js';
 import { openRedisRegistry } from '../../../cluster/registry/redis/redis-registry.js';
 import type { HomeEntry, Registry } from '../../../cluster/registry/registry.js';
 import { ClusterCoordinator } from '../../../cluster/routing/cluster-coordinator.js';
 import type { ClusterRecord, ClusterStore } from '../../../cluster/store/cluster-store.js';
-import { FORMAT, formatOf } from '../../../cluster/store/format.js';
+import { FORMAT } from '../../../cluster/store/format.js';
 import { openRedisStore } from '../../../cluster/store/redis/redis-store.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import type { Config } from '../../../config/config.js';
 import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Result } from '../../../coordinator.js';
 import { SharedUse } from '../../../core/core.js';
+import type { HandOverStep } from '../../../grpc/peer/hand-over-step.js';
 import { systemClock } from '../../../local/clock.js';
 import { HomeCoordinator } from '../../../local/home.js';
 import type { Logger } from '../../../observability/logger.js';
 import type { Engine } from '../engine.js';
 import { failStore } from './fail-store.js';
+import { agreeAfterLook } from './first-look.js';
 import { Forwarded } from './forwarded.js';
+import { homelessText } from './homeless.js';
+import { lastSeen } from './last-seen.js';
 import { PartitionLog } from './partition-log.js';
 import { partitionsByState } from './partitions-by-state.js';
 import { reachedAt } from './peer-address.js';
 import { type Peers, startPeers } from './peers.js';
-import { agree } from './record.js';
+import { Standing } from './standing.js';
+import { TakingIn, takeInBefore } from './taking-in.js';
 import { TroubleLog } from './trouble-log.js';
 
 /** A link to a member that a partition is handed over to, though it is the home of nothing yet, ms. */
@@ -58,41 +65,33 @@ export async function openCluster(config: Config, cluster: ClusterSettings, opti
       failStore('registry'),
     );
     opened.push(registry);
-    const living = await registry.members().catch(failStore('registry'));
-    const record = await agree(store, living, cluster, config.coordinator).catch(failStore('store'));
+    const record = await agreeAfterLook({
+      store,
+      registry: { members: () => registry.members().catch(failStore('registry')) },
+      cluster,
+      settings: config.coordinator,
+      clock: systemClock,
+    }).catch(failStore('store'));
     const standing = new Standing();
-    const peers = await startPeers({ cluster, record, standing, limits: config.coordinator.limits, ...options });
+    const routes = new FollowedRoutes(record);
+    const living = await registry.members().catch(failStore('registry'));
+    if (living.length > 0) {
+      const settings = config.coordinator;
+      await takeInBefore({ clock: systemClock, store, registry, routes, settings, log: options.log });
+    }
+    const peers = await startPeers({ cluster, routes, standing, limits: config.coordinator.limits, ...options });
     opened.push(peers);
-    return new ClusterEngine({ config, cluster, record, store, registry, peers, standing, ...options });
+    return new ClusterEngine({ config, cluster, routes, store, registry, peers, standing, ...options });
   } catch (error) {
     await Promise.all(opened.map((one) => one.close()));
     throw error;
   }
 }
 
-/** What this sidecar is to the others, as far as it has been made. */
-class Standing {
-  /** Unset: a gateway, or none yet. */
-  member: ClusterMember | undefined = undefined;
-
-  /** What links to this sidecar have to name; empty: none can be made. */
-  get incarnation(): string {
-    return this.member?.member.id ?? '';
-  }
-
-  takesOver(partition: number, shutFor: number): void {
-    this.member?.takesOver(partition, shutFor);
-  }
-
-  home(partition: number): Coordinator | undefined {
-    return this.member?.isHere(partition) === true ? this.member.home(partition) : undefined;
-  }
-}
-
 interface Parts extends ClusterOptions {
   readonly config: Config;
   readonly cluster: ClusterSettings;
-  readonly record: ClusterRecord;
+  readonly routes: FollowedRoutes;
   readonly store: ClusterStore;
   readonly registry: Registry;
   readonly peers: Peers;
@@ -107,12 +106,15 @@ class ClusterEngine implements Engine {
     move: (request) => this.#moving.move(request).catch(asRefusal),
     restore: (request) => this.#restoring.restore(request).catch(asRefusal),
     finalize: () => {
-      const { store, registry, record } = this.parts;
-      return finalize({ store, registry, cluster: record.id, format: FORMAT }).catch(asRefusal);
+      const { store, registry } = this.parts;
+      return finalize({ store, registry, cluster: this.#record.id, format: FORMAT }).catch(asRefusal);
     },
+    route: (request) => this.#rerouting.route(request).catch(asRefusal),
   };
   readonly #restoring: Restoring;
   readonly #moving: Moving;
+  readonly #rerouting: Rerouting;
+  readonly #takingIn: TakingIn;
   /** Members that partitions are handed over to, until when they are kept a link, by the clock. */
   readonly #next = new Map<string, number>();
   readonly #homes: ClusterMember | GatewayHomes;
@@ -131,11 +133,11 @@ class ClusterEngine implements Engine {
   #onReady: (() => void) | undefined;
 
   constructor(private readonly parts: Parts) {
-    const { config, cluster, record, standing, log } = parts;
+    const { config, cluster, routes, standing, log } = parts;
+    const { record, map } = routes.now;
     this.#partitionLog = new PartitionLog(log, systemClock);
     this.#troubleLog = new TroubleLog(log, systemClock);
-    const map = new PartitionMap(record.partitions, new Map(Object.entries(record.routes)));
-    this.#homes = cluster.weight === 0 ? this.#gateway() : this.#member(map);
+    this.#homes = cluster.weight === 0 ? this.#gateway() : this.#member();
     standing.member = this.#homes instanceof ClusterMember ? this.#homes : undefined;
     const { member } = standing;
     this.coordinator = new ClusterCoordinator({
@@ -149,42 +151,62 @@ class ClusterEngine implements Engine {
         log.error({ id, err: error }, 'a call that waited for a home failed inside the sidecar');
         return id;
       },
-      ...(member === undefined ? {} : { leave: (timeout: number) => member.leave(timeout) }),
+      ...(member && { leaving: member }),
     });
     this.#homes.onChange(() => this.#releaseGone());
     const { store, registry } = parts;
-    this.#moving = new Moving({ clock: systemClock, store, registry, record, isEnded: () => this.#isClosed });
+    const people = { clock: systemClock, store, registry, record, isEnded: () => this.#isClosed };
+    this.#moving = new Moving(people);
+    const settings = config.coordinator;
+    const rerouting = new Rerouting({ ...people, settings });
+    this.#rerouting = rerouting;
+    this.#takingIn = new TakingIn({ ...people, settings, routes, rerouting, log, look: () => this.#homes.look() });
     this.#restoring = new Restoring({
       clock: systemClock,
       store: parts.store,
       registry: parts.registry,
-      record: () => member?.view.record ?? record,
+      record: () => this.#record,
       ttl: cluster.session,
       isEnded: () => this.#isClosed,
     });
   }
 
   begin(): Promise<void> {
-    this.#begun ??= new Promise((resolve) => {
+    this.#begun ??= this.#begin();
+    return this.#begun;
+  }
+
+  async #begin(): Promise<void> {
+    await new Promise<void>((resolve) => {
       this.#onReady = resolve;
       this.#homes.start();
       this.#look = setInterval(() => this.#tell(), LOOK_EVERY);
       this.#tell();
     });
-    return this.#begun;
+    await this.#takingIn.run();
+    this.#tell();
   }
 
   get remark(): string | undefined {
     const homeless = this.#homeless();
-    const [first] = homeless;
-    if (first === undefined) return undefined;
-    return `${homeless.length} of ${this.#homes.partitions} partitions have no home: ${this.#homes.whyNone(first)}`;
+    if (homeless.size === 0) return undefined;
+    return `${homeless.size} of ${this.#homes.partitions} partitions have no home that takes calls: ${homelessText(homeless)}`;
   }
 
-  /** Partitions about which nobody decides now, as far as is known here. */
-  #homeless(): readonly number[] {
-    const all = Array.from({ length: this.#homes.partitions }, (_, partition) => partition);
-    return all.filter((partition) => this.#homes.home(partition) === undefined);
+  /** Partitions whose calls nobody takes now, as far as is known here, and why: a home that is not reached takes none, either. */
+  #homeless(): ReadonlyMap<number, string> {
+    const homes = this.#homes;
+    const unlinked = new Map<string, string>();
+    for (const { incarnation, problem } of this.parts.peers.links.standing())
+      if (problem !== undefined) unlinked.set(incarnation, problem);
+    const homeless = new Map<number, string>();
+    for (let partition = 0; partition < homes.partitions; partition += 1) {
+      if (homes.isHere(partition)) continue;
+      const home = homes.memberOf(partition);
+      const why = home === undefined ? homes.whyNone(partition) : unlinked.get(home);
+      if (why !== undefined) homeless.set(partition, why);
+    }
+    return homeless;
   }
 
   readonly listens = (grpc: string): void => {
@@ -216,13 +238,13 @@ class ClusterEngine implements Engine {
   }
 
   async #view(): Promise<Result<ClusterView>> {
-    const { cluster, record, store, registry } = this.parts;
+    const { cluster, store, registry } = this.parts;
     const homes = this.#homes;
     const own = (partition: number) => (homes instanceof ClusterMember ? homes.standing(partition) : 'free');
     try {
       // The answer may be that of the next home, which was waited for: who that is is known afterwards.
       const answers = await this.coordinator.countQueues();
-      const seen = await lastSeen(homes, store, registry, record.partitions);
+      const seen = await lastSeen(homes, store, registry, this.#record);
       const names = { name: cluster.name, store: store.name, registry: registry.name };
       return { ok: true, value: clusterView({ ...names, ...seen, answers, own }) };
     } catch (error) {
@@ -237,9 +259,10 @@ class ClusterEngine implements Engine {
       if (!homes.isLive) return `not a member of the cluster ${this.parts.cluster.name} now${this.#why}`;
       if (homes.view.guards.length === 0) return `the partitions were not read yet${this.#why}`;
     } else if (!homes.isKnown) return `the map of homes was not read yet${this.#why}`;
-    // Whatever is sent here would be refused: after the store was emptied, say.
-    if (this.#homeless().length < homes.partitions) return undefined;
-    return `no partition has a home: ${homes.whyNone(0)}`;
+    // Whatever is sent here would be refused: after the store was emptied, say. A load balancer takes it out for nothing less.
+    const homeless = this.#homeless();
+    if (homeless.size < homes.partitions) return undefined;
+    return `no partition has a home that takes calls: ${homelessText(homeless)}`;
   }
 
   get #why(): string {
@@ -248,27 +271,49 @@ class ClusterEngine implements Engine {
   }
 
   #tell(): void {
-    const why = this.#notReady;
+    const unready = this.#notReady;
+    const why = unready ?? this.#takingIn.pending;
     if (why !== this.#told) this.parts.onReadiness(why);
     this.#told = why;
-    if (why !== undefined) return;
+    if (unready !== undefined) return;
     this.#onReady?.();
     this.#onReady = undefined;
   }
 
   #gateway(): GatewayHomes {
-    const { registry, record } = this.parts;
+    const { registry, store, routes } = this.parts;
+    const following = new Following({
+      clock: systemClock,
+      store,
+      routes,
+      homes: () => [],
+      rerouted: () => this.#rerouted(),
+      trouble: (error) => this.#troubled(error, undefined),
+    });
     return new GatewayHomes({
       clock: systemClock,
       registry,
-      partitions: record.partitions,
+      partitions: this.#record.partitions,
+      catchUp: () => following.catchUp(),
       connect: (home) => this.#link(home, undefined),
       trouble: (error) => this.#troubled(error, undefined),
     });
   }
 
-  #member(map: PartitionMap): ClusterMember {
-    const { config, cluster, record, registry, store, peers, version } = this.parts;
+  get #record(): ClusterRecord {
+    return this.parts.routes.now.record;
+  }
+
+  #rerouted(): void {
+    this.coordinator.map = this.parts.routes.now.map;
+    this.parts.log.info({ version: this.#record.version }, 'queues are routed anew');
+  }
+
+  #member(): ClusterMember {
+    const { config, cluster, routes, registry, store, peers, version } = this.parts;
+    const { record } = routes.now;
+    const tell = (address: string, id: string, partition: number, step: HandOverStep) =>
+      peers.links.handedOver(address, id, partition, 0, step);
     const member: ClusterMember = new ClusterMember({
       clock: systemClock,
       store,
@@ -284,19 +329,27 @@ class ClusterEngine implements Engine {
         format: FORMAT,
         weight: cluster.weight,
         isLeaving: false,
-        routes: record.version,
+        routes: routes.version,
+        reroutes: true,
         cluster: record.id,
       }),
       makeHome: (options) =>
-        new HomeCoordinator(settingsOf(config.coordinator, map, options.partition.number), {
+        new HomeCoordinator(settingsOf(config.coordinator, routes.now.map, options.partition.number), {
           ...options,
           shared: this.#shared,
         }),
+      routes,
+      policyAt: (queue, partition) => policyAt(config.coordinator, routes.now.map, partition, queue),
+      rerouted: () => this.#rerouted(),
       handingOver: ({ id, address }) => {
         this.#next.set(id, systemClock.now() + KEEPS_LINK);
         peers.links.prepare(address, id);
       },
       handedOver: (partition, { id, address }, shutFor) => peers.links.handedOver(address, id, partition, shutFor),
+      readsAhead: {
+        tell: (partition, { id, address }) => tell(address, id, partition, 'read'),
+        done: (partition, { id, address }) => tell(address, id, partition, 'has_read'),
+      },
       connect: (home) => this.#link(home, member.view.members.get(home.member)?.name),
       trouble: (error, partition) => this.#troubled(error, partition),
       watcher: {
@@ -338,20 +391,4 @@ class ClusterEngine implements Engine {
 
 function isBack(what: Happening): boolean {
   return what.kind === 'claimed' && what.how === 'warm';
-}
-
-/** A member looks four times a second, and knows on a bad day what it saw last. A gateway asks. @throws JournalError */
-async function lastSeen(
-  homes: ClusterMember | GatewayHomes,
-  store: ClusterStore,
-  registry: Registry,
-  partitions: number,
-): Promise<Pick<SeenCluster, 'members' | 'guards' | 'pins' | 'format'>> {
-  if (homes instanceof ClusterMember && homes.view.guards.length > 0) {
-    const { members, guards, pins, record } = homes.view;
-    return { members: [...members.values()], guards, pins, format: formatOf(record ?? {}) };
-  }
-  const { guards, record } = await store.look(partitions);
-  const pins = record === undefined ? new Map() : pinsOf(record);
-  return { members: await registry.members(), guards, pins, format: formatOf(record ?? {}) };
 }

@@ -1,10 +1,12 @@
 /** The links between this sidecar and the others: its own server, and the connections to theirs. */
+
 import { randomUUID } from 'node:crypto';
-import type { ClusterRecord } from '../../../cluster/store/cluster-store.js';
+import type { FollowedRoutes } from '../../../cluster/partitions/followed-routes.js';
 import { formatAddress } from '../../../config/address.js';
 import type { ClusterSettings, PeerTlsSettings } from '../../../config/cluster-settings.js';
 import type { Coordinator, Limits } from '../../../coordinator.js';
 import { peerLinks } from '../../../grpc/peer/connect.js';
+import type { HandOverStep } from '../../../grpc/peer/hand-over-step.js';
 import type { PeerLinks } from '../../../grpc/peer/links.js';
 import { startPeerServer } from '../../../grpc/peer/peer-server.js';
 import type { Logger } from '../../../observability/logger.js';
@@ -19,14 +21,15 @@ const PORT = 7_423;
 
 interface Around {
   readonly cluster: ClusterSettings;
-  readonly record: ClusterRecord;
+  readonly routes: FollowedRoutes;
   readonly limits: Limits;
   readonly log: Logger;
   readonly version: string;
   readonly standing: {
     readonly incarnation: string;
     home(partition: number): Coordinator | undefined;
-    takesOver(partition: number, shutFor: number): void;
+    handedOver(partition: number, shutFor: number, step: HandOverStep): void;
+    behind(): void;
   };
 }
 
@@ -39,7 +42,7 @@ export interface Peers {
 
 /** @throws CommandFailure */
 export async function startPeers(around: Around): Promise<Peers> {
-  const { cluster, record, log, version } = around;
+  const { cluster, routes, log, version } = around;
   const own = await addressTowards(cluster.store.url).catch((error: unknown) => {
     const why = error instanceof Error ? error.message : String(error);
     throw new CommandFailure(`store: ${cluster.store.shown} is not reached: ${why}`, EXIT.failure);
@@ -62,10 +65,10 @@ export async function startPeers(around: Around): Promise<Peers> {
   });
   const links = peerLinks({
     certificates: certificates && (() => material ?? certificates.first),
-    secret: record.secret,
+    secret: routes.now.record.secret,
     incarnation: randomUUID(),
     version,
-    routes: () => record.version,
+    routes: () => routes.version,
     log,
   });
   return {
@@ -94,19 +97,20 @@ function openCertificates({ cert, key, ca }: PeerTlsSettings, log: Logger): Prom
 
 /** A port that was not asked for and is taken is replaced by a free one. */
 async function listen(around: Around, own: string, certificates: Certificates['first'] | undefined) {
-  const { cluster, record, standing, limits, log, version } = around;
+  const { cluster, routes, standing, limits, log, version } = around;
   const start = (address: string) =>
     startPeerServer({
       listen: address,
       ...(certificates && { certificates }),
-      secret: record.secret,
+      secret: routes.now.record.secret,
       get incarnation() {
         return standing.incarnation;
       },
       version,
       home: (partition) => standing.home(partition),
-      routes: () => record.version,
-      handedOver: (partition, shutFor) => standing.takesOver(partition, shutFor),
+      routes: () => routes.version,
+      behind: () => standing.behind(),
+      handedOver: (...told) => standing.handedOver(...told),
       limits,
       log,
     });

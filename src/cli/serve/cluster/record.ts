@@ -1,6 +1,7 @@
 /** What all sidecars of a cluster must agree on: the first one writes it, the others find it. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { routesIn } from '../../../cluster/partitions/partition-settings.js';
+import { isNamed, isSamePlace, type Place, placeOf, placeText } from '../../../cluster/partitions/routes.js';
 import type { Member } from '../../../cluster/registry/registry.js';
 import type { ClusterRecord, ClusterStore, Route } from '../../../cluster/store/cluster-store.js';
 import { FORMAT, formatOf } from '../../../cluster/store/format.js';
@@ -14,7 +15,7 @@ const SECRET_BYTES = 32;
 /** So ids of `keyturn store import` begin, which is a member as long as it runs. */
 export const IMPORTS = 'import-';
 
-type RecordKeeper = Pick<ClusterStore, 'name' | 'record' | 'hasRecord' | 'importUnderWay'>;
+export type RecordKeeper = Pick<ClusterStore, 'name' | 'record' | 'hasRecord' | 'importUnderWay'>;
 
 /**
  * @param living who lives in the registry, asked before this: a member joins when the record is there
@@ -48,7 +49,7 @@ export async function agree(
 }
 
 /** With a record of its own this sidecar would begin empty, beside others that know what was there. */
-function emptied(store: RecordKeeper, cluster: string, member: Member, count: number): CommandFailure {
+export function emptied(store: RecordKeeper, cluster: string, member: Member, count: number): CommandFailure {
   return new CommandFailure(
     `there is no record of the cluster ${cluster} in ${store.name}, but ${count} of its members live, ${member.name} at ${member.address} among them; look whether the store was emptied (FLUSHALL) or whether "store" names another server or database; bring back what it had, or "keyturn cluster restore all", asked of a sidecar that lives, writes back what they keep in memory: end none of them`,
     EXIT.failure,
@@ -82,15 +83,19 @@ function differsInPartitions(
   ];
 }
 
-/** A queue of which this configuration says nothing is where the record says. Two views would give a key two homes. */
+/**
+ * A queue of which this configuration says nothing is where the record says; one of which the record says nothing is taken into it
+ * (`new-routes.ts`). Two views would give a key two homes.
+ */
 function* differsInRoutes(routes: Readonly<Record<string, Route>>, record: ClusterRecord): Generator<string> {
   for (const [queue, route] of Object.entries(routes)) {
-    const there = record.routes[queue] ?? { group: queue, spread: 1 };
-    if (there.group === route.group && there.spread === route.spread) continue;
-    yield `queues.${queue}: has ${told(route)}, but in the cluster it has ${told(there)}; all sidecars of a cluster must say the same`;
+    const wrong = isNamed(record, queue) ? differsInRoute(queue, route, placeOf(record, queue)) : undefined;
+    if (wrong !== undefined) yield wrong;
   }
 }
 
-function told({ group, spread }: Route): string {
-  return spread > 1 ? `spread ${spread}` : `group ${group}`;
+/** For people; unset: it does not differ. */
+export function differsInRoute(queue: string, said: Place, there: Place): string | undefined {
+  if (isSamePlace(said, there)) return undefined;
+  return `queues.${queue}: has ${placeText(said, queue)}, but in the cluster it has ${placeText(there, queue)}; all sidecars of a cluster must say the same, or nothing; "keyturn cluster route ${queue}" changes it for all`;
 }

@@ -1,9 +1,10 @@
 /** Members and homes as they are written: JSON. What is none, of whoever wrote it, is not seen. */
-import type { HomeEntry, Member } from '../registry.js';
+import type { QueueRemains } from '../../../core/contract/views.js';
+import type { HomeEntry, Member, Statement } from '../registry.js';
 
 type Kinds<T> = { readonly [F in keyof T]: 'string' | 'number' | 'boolean' };
 /** What a member need not say. */
-type Unsaid = 'cluster' | 'keeps';
+type Unsaid = 'cluster' | 'keeps' | 'reroutes';
 
 const MEMBER: Kinds<Omit<Member, Unsaid>> = {
   id: 'string',
@@ -17,7 +18,7 @@ const MEMBER: Kinds<Omit<Member, Unsaid>> = {
   routes: 'number',
 };
 
-const HOME: Kinds<Omit<HomeEntry, 'paused'>> = {
+const HOME: Kinds<Omit<HomeEntry, 'paused' | 'statement'>> = {
   partition: 'number',
   epoch: 'number',
   member: 'string',
@@ -31,7 +32,8 @@ export function memberOf(text: unknown): Member | undefined {
 
 function isUnsaidOrRight(found: object): found is Pick<Member, Unsaid> {
   const fields = new Map<string, unknown>(Object.entries(found));
-  const [cluster, keeps] = [fields.get('cluster'), fields.get('keeps')];
+  const [cluster, keeps, reroutes] = [fields.get('cluster'), fields.get('keeps'), fields.get('reroutes')];
+  if (reroutes !== undefined && typeof reroutes !== 'boolean') return false;
   if (cluster !== undefined && typeof cluster !== 'string') return false;
   return keeps === undefined || (Array.isArray(keeps) && keeps.every(isKept));
 }
@@ -44,9 +46,32 @@ function isKept(value: unknown): boolean {
 export function homeOf(text: unknown): HomeEntry | undefined {
   const found = typeof text === 'string' ? parsed(text.slice(text.indexOf(' ') + 1)) : undefined;
   if (!fits(HOME, found)) return undefined;
-  const { paused } = { paused: undefined, ...found };
+  const { paused, statement } = { paused: undefined, statement: undefined, ...found };
   const { partition, epoch, member, address } = found;
-  return { partition, epoch, member, address, ...(typeof paused === 'number' && { paused }) };
+  const said = statementOf(statement);
+  const home = { partition, epoch, member, address };
+  return { ...home, ...(typeof paused === 'number' && { paused }), ...(said !== undefined && { statement: said }) };
+}
+
+const REMAINS: Kinds<QueueRemains> = {
+  items: 'number',
+  turns: 'number',
+  callers: 'number',
+  deadLetters: 'number',
+  keys: 'number',
+  dependants: 'number',
+  remembered: 'number',
+  paused: 'boolean',
+  limits: 'boolean',
+};
+const AT: Kinds<{ readonly at: number }> = { at: 'number' };
+const LEFT: Kinds<{ readonly at: number; readonly lastToken: number }> = { at: 'number', lastToken: 'number' };
+
+function statementOf(value: unknown): Statement | undefined {
+  if (fits(LEFT, value)) return { at: value.at, lastToken: value.lastToken };
+  if (!fits(AT, value)) return undefined;
+  const { remains } = { remains: undefined, ...value };
+  return fits(REMAINS, remains) ? { at: value.at, remains } : undefined;
 }
 
 function parsed(text: unknown): unknown {

@@ -4,17 +4,10 @@ import type { Row, RowChange, RowId, Table } from '../../../core/contract/rows.j
 import { type ByteReader, NotAValue } from '../../../local/journal/codec/byte-reader.js';
 import type { ByteWriter } from '../../../local/journal/codec/byte-writer.js';
 import { readWholeItem, writeWholeItem } from '../../../local/journal/codec/item-codec.js';
-import { keyOf, type RowKey, readRow, seedOf, writeRow } from '../../../local/journal/codec/row-codec.js';
+import { keyOf, readRow, seedOf, writeRow } from '../../../local/journal/codec/row-codec.js';
 
-import type { StoredRow } from './engine.js';
+import type { StoredChange, StoredRow } from './engine.js';
 import { storeError } from './failures.js';
-
-export interface StoredChange {
-  readonly table: Table;
-  readonly key: RowKey;
-  /** Unset: it is deleted. In the memory of the writer, until that is used again. */
-  readonly value: Buffer | undefined;
-}
 
 /**
  * Each row once: of several changes of one row the last one counts, as if they were made in their order.

@@ -23,11 +23,34 @@ export interface Step {
   readonly at: number;
 }
 
+export interface StoredChange {
+  readonly table: Table;
+  readonly key: RowKey;
+  /** Unset: it is deleted. In the memory of the writer, until that is used again. */
+  readonly value: Buffer | undefined;
+}
+
 /** A row as it is kept. */
 export interface StoredRow {
   readonly table: Table;
   readonly key: RowKey;
   readonly value: Buffer;
+}
+
+/** A batch that was kept for who reads ahead. */
+export interface FollowedBatch {
+  /** Number of the batch before it. */
+  readonly before: number;
+  readonly seq: number;
+  readonly changes: readonly StoredChange[];
+}
+
+/** What was kept for who reads ahead. */
+export interface Followed {
+  /** Number of the last batch by the guard: of no later moment than `batches`. */
+  readonly seq: number;
+  /** Of the epoch that was followed, and of none after it; in no order. */
+  readonly batches: readonly FollowedBatch[];
 }
 
 /** New rows of a partition, beside those that count. */
@@ -58,7 +81,21 @@ export interface Engine<P extends Packed> {
   reassert(seen: Guard, mine: Guard): Promise<boolean>;
   /** Empties the owner, if it is this one. @returns whether it was */
   release(partition: number, owner: string): Promise<boolean>;
-  /** All rows in the order of `TABLES`, those of numbered tables by number. Rejects with `io` if the owner is not this one. */
+  /** What a home before left half done is done, and what it only began is forgotten. Rejects with `io` if the owner is not this one. */
+  tidy(partition: number, owner: string): Promise<void>;
+  /** {@link tidy}, and all rows in the order of `TABLES`, those of numbered tables by number. Rejects with `io` if the owner is not this one. */
   read(partition: number, owner: string): AsyncIterable<readonly StoredRow[]>;
   stage(partition: number): Promise<Stage<P>>;
+  /**
+   * From now on each batch of the owner of now is kept beside in the same step as it is written: until another one writes, until some
+   * seconds have passed, until they are too many bytes, or until somebody else follows. What cannot be kept is told by a number
+   * that is missing.
+   * @returns under what it is kept, and the number of the last batch before; undefined: nobody has the partition, or something is
+   *   left half done
+   */
+  follow(partition: number): Promise<{ readonly id: string; readonly seq: number } | undefined>;
+  /** All rows that count, whoever is the home, each as it is when it is read. Otherwise as `read`. */
+  readAhead(partition: number): AsyncIterable<readonly StoredRow[]>;
+  /** What was kept under this id; undefined: nothing is any more, or it is another server than it was. */
+  followed(partition: number, id: string): Promise<Followed | undefined>;
 }

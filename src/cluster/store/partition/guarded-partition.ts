@@ -6,11 +6,9 @@ import type { Claimed, Guard, NewRows, PartitionStore } from '../cluster-store.j
 import { decode } from './encode.js';
 import type { Engine, Packed, Stage } from './engine.js';
 import { storeError } from './failures.js';
-import type { Ring } from './ring.js';
+import { groupFrom, MOST_ROWS, type Ring } from './ring.js';
+import type { RowsAhead } from './rows-ahead.js';
 
-/** What one script may have of batches that are sent again. */
-const MOST_ROWS = 1_000;
-const MOST_BYTES = 1_048_576;
 /** How often in a row the guard may be found as it was not expected: more, and somebody fights. */
 const MOST_SURPRISES = 8;
 /** Claims of one home that are remembered. Of an older one the partition is written anew, which is right too. */
@@ -54,6 +52,8 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
   readonly #base: number;
   /** Of the claims of this home. */
   #owners: readonly string[];
+  /** What was read before the claim; used once. */
+  #ahead: RowsAhead | undefined;
   /** What is there is of another home, until the partition was written anew. */
   #isForeign = false;
 
@@ -63,7 +63,9 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
     private readonly clock: Pick<Clock, 'now'>,
     private readonly ring: Ring<P>,
     { guard, rows }: Claimed,
+    ahead?: RowsAhead,
   ) {
+    this.#ahead = ahead;
     this.#guard = guard;
     this.#lastNumber = guard.seq;
     this.#base = guard.seq;
@@ -80,8 +82,17 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
   }
 
   async *read(): AsyncIterable<readonly Row[]> {
-    const reader = new ByteReader();
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
     const { partition, owner } = this.#guard;
+    if (ahead !== undefined && (await ahead.isAllOf(this.#guard))) {
+      const tidied = this.engine.tidy(partition, owner);
+      // Told to who waits for it, which is after the rows.
+      tidied.catch(() => undefined);
+      yield* ahead.slices();
+      return tidied;
+    }
+    const reader = new ByteReader();
     for await (const slice of this.engine.read(partition, owner)) yield decode(reader, slice, this.#where);
   }
 
@@ -372,18 +383,4 @@ export class GuardedPartition<P extends Packed> implements PartitionStore {
   #unsteady(): JournalError {
     return storeError('io', `the guard of ${this.#where} was found changed ${MOST_SURPRISES} times in a row`);
   }
-}
-
-/** As many batches as one script may have, at least one. */
-function groupFrom<T extends { readonly batch: Packed }>(batches: readonly T[], from: number): readonly T[] {
-  let rows = 0;
-  let bytes = 0;
-  let to = from;
-  for (let next = batches[to]; next !== undefined; next = batches[to]) {
-    rows += next.batch.rows;
-    bytes += next.batch.bytes;
-    if (to > from && (rows > MOST_ROWS || bytes > MOST_BYTES)) break;
-    to += 1;
-  }
-  return batches.slice(from, to);
 }

@@ -1,5 +1,9 @@
 import type { Packed } from './engine.js';
 
+/** What one script may have of batches that are sent again. */
+export const MOST_ROWS = 1_000;
+const MOST_BYTES = 1_048_576;
+
 /** What may be kept of all partitions together, bytes. */
 export class RingBudget {
   used = 0;
@@ -102,4 +106,18 @@ export class Ring<P extends Packed> {
     this.#bytes += bytes;
     this.budget.count(this, bytes);
   }
+}
+
+/** As many batches as one script may have, at least one. */
+export function groupFrom<T extends { readonly batch: Packed }>(batches: readonly T[], from: number): readonly T[] {
+  let rows = 0;
+  let bytes = 0;
+  let to = from;
+  for (let next = batches[to]; next !== undefined; next = batches[to]) {
+    rows += next.batch.rows;
+    bytes += next.batch.bytes;
+    if (to > from && (rows > MOST_ROWS || bytes > MOST_BYTES)) break;
+    to += 1;
+  }
+  return batches.slice(from, to);
 }

@@ -48,6 +48,14 @@ export function chunksInOrder(names: readonly string[]): readonly Chunk[] | unde
   return chunks.sort((a, b) => TABLES.indexOf(a.table) - TABLES.indexOf(b.table) || a.number - b.number);
 }
 
+/** The row of a field in a chunk of this name. @throws RangeError */
+export function rowAt(name: string, field: Buffer): { readonly table: Table; readonly key: RowKey } {
+  const chunk = chunksInOrder([name])?.[0];
+  if (chunk === undefined) throw new RangeError(`${JSON.stringify(name)} is no chunk of a table`);
+  const step = STEPS[chunk.table];
+  return { table: chunk.table, key: step === undefined ? field : chunk.number * step + digits(field) };
+}
+
 /** Fields and values of a chunk as rows, in the order of their numbers. `answer`: of HGETALL, as bytes. */
 export function rowsOf({ table, number }: Chunk, answer: readonly unknown[]): readonly StoredRow[] {
   const step = STEPS[table];

@@ -5,9 +5,8 @@
  * A piece is what one script takes: an array of [chunk, fields to delete, fields and values to set], one after another.
  */
 import { Buffer } from 'node:buffer';
-import type { StoredChange } from '../partition/encode.js';
-import type { Packed } from '../partition/engine.js';
-import { placeOf } from './keys.js';
+import type { Packed, StoredChange } from '../partition/engine.js';
+import { placeOf, rowAt } from './keys.js';
 
 const MOST_ROWS = 1_000;
 const MOST_BYTES = 1_048_576;
@@ -62,6 +61,29 @@ export function blobOf({ body, parts }: Piece): Buffer {
   blob.writeUInt32BE(parts, 1);
   body.copy(blob, 5);
   return blob;
+}
+
+/** What {@link blobOf} made of changes. @throws RangeError for anything else */
+export function unpack(blob: Buffer): readonly StoredChange[] {
+  const changes: StoredChange[] = [];
+  let at = 0;
+  const head = (tag: number): number => {
+    if (blob[at] !== tag) throw new RangeError(`a batch with ${blob[at]} where ${tag} is expected`);
+    at += HEAD;
+    return blob.readUInt32BE(at - 4);
+  };
+  const bytes = (): Buffer => {
+    const length = head(STRING_32);
+    at += length;
+    return blob.subarray(at - length, at);
+  };
+  for (let left = head(ARRAY_32); left > 0; left -= 3) {
+    const name = bytes().toString('latin1');
+    for (let deletes = head(ARRAY_32); deletes > 0; deletes -= 1)
+      changes.push({ ...rowAt(name, bytes()), value: undefined });
+    for (let sets = head(ARRAY_32); sets > 0; sets -= 2) changes.push({ ...rowAt(name, bytes()), value: bytes() });
+  }
+  return changes;
 }
 
 function endOfPiece(changes: readonly StoredChange[], from: number): number {

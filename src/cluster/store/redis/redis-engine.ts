@@ -1,4 +1,4 @@
-import type { Buffer } from 'node:buffer';
+import { Buffer } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { RowChange } from '../../../core/contract/rows.js';
 import { ByteWriter } from '../../../local/journal/codec/byte-writer.js';
@@ -7,19 +7,23 @@ import type { Script } from '../../redis/script.js';
 import type { RedisServer } from '../../redis/server.js';
 import type { Guard } from '../cluster-store.js';
 import { encode } from '../partition/encode.js';
-import type { Engine, Stage, Step, StoredRow } from '../partition/engine.js';
+import type { Engine, Followed, FollowedBatch, Stage, Step, StoredRow } from '../partition/engine.js';
 import { storeError } from '../partition/failures.js';
 import { guardOf, plainGuard, type StoredGuard } from './guard-answer.js';
 import { tagOf } from './keys.js';
-import { blobOf, isSameBatch, joinBatches, pack, type RedisBatch } from './pack.js';
+import { blobOf, isSameBatch, joinBatches, pack, type RedisBatch, unpack } from './pack.js';
 import { readChunks } from './read.js';
-import { COMMIT, FIELDS, PUT, REASSERT, REDO, RELEASE, STAGE, SWEEP, SWITCH, WRITE } from './scripts.js';
+import { COMMIT, FIELDS, FOLLOW, PUT, REASSERT, REDO, RELEASE, STAGE, SWEEP, SWITCH, WRITE } from './scripts.js';
 import { texts } from './texts.js';
 
 /** Pieces that one batch may have: far more than fit into the memory of a sidecar. */
 const MOST_PIECES = 100_000;
 /** How long Redis waits for its replicas, ms. */
 export const WAIT_FOR_REPLICAS = 500;
+/** How long batches are kept for who reads ahead, s: a hand-over takes less. */
+const FOLLOWED_FOR = 20;
+/** What is kept for who reads ahead may be 8 MiB, ms. */
+const FOLLOWED_DEADLINE = 10_000;
 /** Chunks that are removed in one step. */
 const SWEPT_AT_ONCE = 500;
 
@@ -80,18 +84,19 @@ export class RedisEngine implements Engine<RedisBatch> {
     return (await this.server.use((connection) => this.run(connection, RELEASE, partition, [owner]))) === 1;
   }
 
+  async tidy(partition: number, owner: string): Promise<void> {
+    await this.#tidy(partition, owner);
+  }
+
   async *read(partition: number, owner: string): AsyncIterable<readonly StoredRow[]> {
     const where = `partition ${partition} in ${this.server.name}`;
-    const guard = await this.server.use(async (connection) => {
-      // What a home before left half done is done; what it only began is forgotten.
-      const other = await this.#redo(connection, partition, owner);
-      return other ?? (await this.#look(connection, partition));
-    });
-    if (guard.owner !== owner) throw storeError('io', `${where} is to be read, and has another home`);
     const { identity } = this.server;
-    await this.#sweep(partition);
+    const guard = await this.#tidy(partition, owner);
     yield* readChunks(this.reader, `${tagOf(this.settings.cluster, partition)}${guard.generation}:`, where);
     if (this.server.identity !== identity) throw storeError('io', `${where} moved to another server while it was read`);
+    // Of what was emptied or taken over meanwhile only a part was read, which nobody may take for the whole.
+    if ((await this.look(partition)).owner !== owner)
+      throw storeError('io', `${where} was emptied, or has another home, since its rows began to be read`);
   }
 
   async stage(partition: number): Promise<Stage<RedisBatch>> {
@@ -116,6 +121,31 @@ export class RedisEngine implements Engine<RedisBatch> {
         return undefined;
       },
     };
+  }
+
+  async follow(partition: number): Promise<{ readonly id: string; readonly seq: number } | undefined> {
+    const id = `${this.server.identity} ${randomUUID()}`;
+    const key = `${tagOf(this.settings.cluster, partition)}own`;
+    // No replica is waited for: what a failover loses of it is missed afterwards.
+    const [answer] = await this.server.use((connection) => FOLLOW.run(connection, key, [id, String(FOLLOWED_FOR)]));
+    return Array.isArray(answer) ? { id, seq: guardOf(partition, answer).seq } : undefined;
+  }
+
+  async *readAhead(partition: number): AsyncIterable<readonly StoredRow[]> {
+    const { generation } = await this.server.use((connection) => this.#look(connection, partition));
+    const where = `partition ${partition} in ${this.server.name}`;
+    yield* readChunks(this.reader, `${tagOf(this.settings.cluster, partition)}${generation}:`, where);
+  }
+
+  followed(partition: number, id: string): Promise<Followed | undefined> {
+    const key = `${tagOf(this.settings.cluster, partition)}followed`;
+    // Not on the connections of rows: one answer behind the other, the guard before what is kept.
+    return this.server.use(async (connection) => {
+      const { seq } = await this.#look(connection, partition);
+      const batches = followedBatches(await connection.askForBytes(['HGETALL', key], FOLLOWED_DEADLINE), id);
+      const isSame = id.startsWith(`${this.server.identity} `);
+      return isSame && batches !== undefined ? { seq, batches } : undefined;
+    });
   }
 
   /**
@@ -175,6 +205,18 @@ export class RedisEngine implements Engine<RedisBatch> {
     return guardOf(partition, answer);
   }
 
+  async #tidy(partition: number, owner: string): Promise<StoredGuard> {
+    const guard = await this.server.use(async (connection) => {
+      const other = await this.#redo(connection, partition, owner);
+      return other ?? (await this.#look(connection, partition));
+    });
+    if (guard.owner !== owner) {
+      throw storeError('io', `partition ${partition} in ${this.server.name} is to be read, and has another home`);
+    }
+    await this.#sweep(partition);
+    return guard;
+  }
+
   /** Removes generations that do not count: what is left of a partition that was written anew, or was to be. */
   async #sweep(partition: number): Promise<void> {
     const tag = tagOf(this.settings.cluster, partition);
@@ -189,6 +231,28 @@ export class RedisEngine implements Engine<RedisBatch> {
       }
     });
   }
+}
+
+/** @param answer fields and values of what is kept, as bytes. @returns undefined: it is not kept under this id */
+function followedBatches(answer: unknown, id: string): readonly FollowedBatch[] | undefined {
+  const values: readonly unknown[] = Array.isArray(answer) ? answer : [];
+  const batches: FollowedBatch[] = [];
+  let isThis = false;
+  for (let at = 0; at + 1 < values.length; at += 2) {
+    const [field, value] = [values[at], values[at + 1]];
+    if (!Buffer.isBuffer(field) || !Buffer.isBuffer(value)) continue;
+    const name = field.toString('latin1');
+    const seq = Number(name);
+    if (name === 'id') isThis = value.toString('latin1') === id;
+    if (!Number.isSafeInteger(seq)) continue;
+    const space = value.indexOf(' ');
+    batches.push({
+      before: Number(value.toString('latin1', 0, space)),
+      seq,
+      changes: unpack(value.subarray(space + 1)),
+    });
+  }
+  return isThis ? batches : undefined;
 }
 
 function seenArgs({ epoch, owner, seq }: Guard): readonly string[] {

@@ -13,6 +13,7 @@ import type {
   Guard,
   ImportMark,
   NotClaimed,
+  PartitionAhead,
   PartitionStore,
   RestoreOrder,
 } from '../cluster-store.js';
@@ -20,12 +21,13 @@ import { storeError } from '../partition/failures.js';
 import { EPOCHS_BEGIN } from '../partition/guard.js';
 import { GuardedPartition } from '../partition/guarded-partition.js';
 import { Ring, RingBudget } from '../partition/ring.js';
+import { RowsAhead } from '../partition/rows-ahead.js';
 import { guardOf, plainGuard } from './guard-answer.js';
 import { importMark } from './import-mark.js';
 import { tagOf } from './keys.js';
 import { ordersKey, ordersOf, orderText } from './orders.js';
 import { RedisEngine, WAIT_FOR_REPLICAS } from './redis-engine.js';
-import { CHANGE_RECORD, CLAIM, FIELDS, RESTORE_RECORD } from './scripts.js';
+import { CHANGE_RECORD, CLAIM, FIELDS, RESTORE_RECORD, WITHDRAW_RECORD } from './scripts.js';
 
 export interface RedisStoreOptions {
   /** Of the cluster: begins every key. */
@@ -212,9 +214,17 @@ class RedisStore implements ClusterStore {
     return this.server.use(async (connection) => {
       const stands = recordOf(await connection.ask(['GET', this.#recordKey]));
       const theirs = seen === '' ? 0 : (stands?.partitions ?? 0);
-      const tag = tagOf(this.settings.cluster, 0).slice(0, -'0}:'.length);
-      const args = [seen, JSON.stringify(record), this.#ordersKey, tag, theirs, ...waiting].map(String);
+      const args = [seen, JSON.stringify(record), this.#ordersKey, this.#tags, theirs, ...waiting].map(String);
       const [answer] = await RESTORE_RECORD.run(connection, this.#recordKey, args);
+      await this.#replicasOn(connection);
+      return answer === 1;
+    });
+  }
+
+  async withdrawRecord({ id, partitions }: ClusterRecord): Promise<boolean> {
+    return this.server.use(async (connection) => {
+      const args = [id, this.#ordersKey, this.#tags, String(partitions)];
+      const [answer] = await WITHDRAW_RECORD.run(connection, this.#recordKey, args);
       await this.#replicasOn(connection);
       return answer === 1;
     });
@@ -257,14 +267,24 @@ class RedisStore implements ClusterStore {
     };
   }
 
-  open(claimed: Claimed): PartitionStore {
+  readAhead(partition: number): Promise<PartitionAhead | undefined> {
+    return RowsAhead.read(this.#engine, partition, `partition ${partition} in ${this.name}`);
+  }
+
+  open(claimed: Claimed, ahead?: PartitionAhead): PartitionStore {
     const { clock, ring } = this.settings;
-    return new GuardedPartition(this.name, this.#engine, clock, new Ring(ring, this.#budget), claimed);
+    const rows = ahead instanceof RowsAhead ? ahead : undefined;
+    return new GuardedPartition(this.name, this.#engine, clock, new Ring(ring, this.#budget), claimed, rows);
   }
 
   async close(): Promise<void> {
     this.server.close();
     this.reader.close();
+  }
+
+  /** What the keys of all partitions begin with. */
+  get #tags(): string {
+    return tagOf(this.settings.cluster, 0).slice(0, -'0}:'.length);
   }
 
   async #tell(request: readonly string[]): Promise<void> {
@@ -302,7 +322,7 @@ function recordOf(text: unknown): ClusterRecord | undefined {
 
 function isRecord(value: unknown): value is ClusterRecord {
   if (typeof value !== 'object' || value === null) return false;
-  const { id, partitions, secret, version, routes, revision, format, pins } = {
+  const { id, partitions, secret, version, routes, revision, format, pins, rerouting } = {
     id: 0,
     partitions: 0,
     secret: 0,
@@ -311,6 +331,7 @@ function isRecord(value: unknown): value is ClusterRecord {
     revision: undefined,
     format: undefined,
     pins: undefined,
+    rerouting: undefined,
     ...value,
   };
   return (
@@ -322,7 +343,8 @@ function isRecord(value: unknown): value is ClusterRecord {
     routes !== null &&
     (revision === undefined || typeof revision === 'number') &&
     (format === undefined || typeof format === 'number') &&
-    (pins === undefined || arePins(pins))
+    (pins === undefined || arePins(pins)) &&
+    (rerouting === undefined || isRerouting(rerouting))
   );
 }
 
@@ -333,4 +355,11 @@ function arePins(pins: unknown): boolean {
     const { name, address, at } = { name: 0, address: undefined, at: 0, ...pin };
     return typeof name === 'string' && (address === undefined || typeof address === 'string') && typeof at === 'number';
   });
+}
+
+function isRerouting(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { queue, group, spread, at, acceptLoss } = { queue: 0, group: 0, spread: '', at: '', acceptLoss: 0, ...value };
+  const isPlace = typeof queue === 'string' && typeof group === 'string' && typeof spread === 'number';
+  return isPlace && typeof at === 'number' && typeof acceptLoss === 'boolean';
 }

@@ -7,8 +7,13 @@
  *
  * A batch of several pieces is kept beside (`staged`), then made to count by the guard (`redo`), then done piece by piece:
  * whoever comes next, also another home, goes on with that before anything else.
+ *
+ * Which generation counts stands a second time beside the guard: a guard that is gone alone comes back with its rows.
  */
 import { Script } from '../../redis/script.js';
+
+/** Bytes that are kept for who reads ahead. */
+const MOST_FOLLOWED = 8 * 1_048_576;
 
 /** Fields of the guard, in the order in which they are answered. */
 export const FIELDS = [
@@ -29,6 +34,23 @@ local own = KEYS[1]
 local tag = string.sub(own, 1, -4)
 local fields = {${FIELDS.map((field) => `'${field}'`).join(', ')}}
 local function guard() return redis.call('HMGET', own, unpack(fields)) end
+`;
+
+/**
+ * A guard that is not there begins anew. If only the guard is gone, the rows that it had count still. One that says that nothing was
+ * ever written (at 0) has none: nobody would read them.
+ */
+const BEGIN = `
+local function begin(time)
+  local generation = redis.call('GET', tag .. 'generation') or '0'
+  local prefix, rows = tag .. generation .. ':', 0
+  local chunks = redis.call('SMEMBERS', prefix .. 'index')
+  for i = 1, #chunks do rows = rows + redis.call('HLEN', prefix .. chunks[i]) end
+  local at = '0'
+  if rows > 0 then at = string.format('%.0f', tonumber(time[1]) * 1000) end
+  redis.call('HSET', own, 'seq', '0', 'at', at, 'rows', tostring(rows), 'generation', generation)
+  redis.call('SET', tag .. 'generation', generation)
+end
 `;
 
 /** `ops` is an array of: chunk, fields to delete, fields and values to set. @returns how many rows more there are */
@@ -55,12 +77,30 @@ end
 `;
 
 /**
+ * Keeps a batch for who reads ahead (`followed`), in the step that writes it: if it is of the epoch that is followed, and as long as
+ * somebody may want it. A time in s, and bytes.
+ */
+const KEEP = `
+local function keep(epoch, before, after, batch)
+  local key = tag .. 'followed'
+  local followed = redis.call('HMGET', key, 'epoch', 'until', 'bytes')
+  if not followed[1] then return end
+  local bytes = tonumber(followed[3]) + #batch
+  if followed[1] ~= epoch or tonumber(redis.call('TIME')[1]) > tonumber(followed[2]) or bytes > ${MOST_FOLLOWED} then
+    redis.call('UNLINK', key)
+  else
+    redis.call('HSET', key, after, before .. ' ' .. batch, 'bytes', string.format('%.0f', bytes))
+  end
+end
+`;
+
+/**
  * ARGV: owner, number before, number after, at, batch.
  *
  * What is there already is touched: WAIT waits for what its own connection wrote, so there has to be something.
  */
 export const WRITE = new Script(`#!lua
-${COMMON}${APPLY}
+${COMMON}${APPLY}${KEEP}
 local g = guard()
 if g[1] ~= ARGV[1] or g[10] then return g end
 if g[4] == ARGV[3] then
@@ -71,7 +111,20 @@ if g[4] ~= ARGV[2] then return g end
 local more = apply(g[9], cmsgpack.unpack(ARGV[5]))
 redis.call('HSET', own, 'seq', ARGV[3], 'at', ARGV[4])
 if more ~= 0 then redis.call('HINCRBY', own, 'rows', more) end
+keep(g[2], ARGV[2], ARGV[3], ARGV[5])
 return 1
+`);
+
+/** Batches are kept from now on for who reads ahead. ARGV: id, for how long in s. @returns 0: there is nobody to follow */
+export const FOLLOW = new Script(`#!lua
+${COMMON}
+local g = guard()
+if not g[1] or g[1] == '' or g[10] then return 0 end
+local key = tag .. 'followed'
+redis.call('UNLINK', key)
+redis.call('HSET', key, 'id', ARGV[1], 'epoch', g[2], 'bytes', '0',
+  'until', string.format('%.0f', tonumber(redis.call('TIME')[1]) + tonumber(ARGV[2])))
+return g
 `);
 
 /** ARGV: owner, number before, number after, index of the piece, piece. */
@@ -129,7 +182,7 @@ return 1
 
 /** ARGV: expected owner, expected number or empty, id, member, floor, format, where epochs begin in s. */
 export const CLAIM = new Script(`#!lua flags=allow-oom
-${COMMON}
+${COMMON}${BEGIN}
 local before = guard()
 if (before[1] or '') ~= ARGV[1] then return {0, before} end
 if ARGV[2] ~= '' and (before[4] or '0') ~= ARGV[2] then return {0, before} end
@@ -140,13 +193,13 @@ local floor = before[6] or '0'
 if tonumber(ARGV[5]) > tonumber(floor) then floor = ARGV[5] end
 local word = string.format('%.0f', epoch)
 redis.call('HSET', own, 'owner', word .. ':' .. ARGV[3], 'epoch', word, 'member', ARGV[4], 'floor', floor, 'format', ARGV[6])
-if not before[4] then redis.call('HSET', own, 'seq', '0', 'at', '0', 'rows', '0', 'generation', '0') end
+if before[4] then redis.call('SET', tag .. 'generation', before[9]) else begin(time) end
 return {1, guard(), before[6] or '0', time[1], time[2]}
 `);
 
 /** ARGV: owner and number that were seen, or both empty: none; owner, epoch, member, floor, format. */
 export const REASSERT = new Script(`#!lua flags=allow-oom
-${COMMON}
+${COMMON}${BEGIN}
 local g = guard()
 if g[1] == ARGV[3] then
   redis.call('HSET', own, 'owner', ARGV[3])
@@ -158,7 +211,7 @@ elseif ARGV[2] ~= '' then return 0 end
 local floor = g[6] or '0'
 if tonumber(ARGV[6]) > tonumber(floor) then floor = ARGV[6] end
 redis.call('HSET', own, 'owner', ARGV[3], 'epoch', ARGV[4], 'member', ARGV[5], 'floor', floor, 'format', ARGV[7])
-if not g[4] then redis.call('HSET', own, 'seq', '0', 'at', '0', 'rows', '0', 'generation', '0') end
+if not g[4] then begin(redis.call('TIME')) end
 return 1
 `);
 
@@ -201,6 +254,7 @@ if g[9] then redis.call('HSET', tag .. 'generations', g[9], g[8]) end
 redis.call('HDEL', tag .. 'generations', ARGV[11])
 redis.call('HSET', own, 'owner', ARGV[3], 'epoch', ARGV[4], 'member', ARGV[5], 'seq', ARGV[6], 'at', ARGV[7],
   'floor', ARGV[8], 'format', ARGV[9], 'rows', ARGV[10], 'generation', ARGV[11])
+redis.call('SET', tag .. 'generation', ARGV[11])
 redis.call('HDEL', own, 'redo', 'redone', 'staged')
 redis.call('UNLINK', tag .. 'staged')
 return 1
@@ -220,12 +274,13 @@ if redis.call('EXISTS', prefix .. 'index') == 0 then redis.call('HDEL', tag .. '
 return 1
 `);
 
-/** The record. ARGV: revision that it must have, new record. */
+/** The record. ARGV: revision that it must have, new record, which is one of the same cluster. */
 export const CHANGE_RECORD = new Script(`#!lua
 local stands = redis.call('GET', KEYS[1])
 if not stands then return 0 end
 if stands == ARGV[2] then return 1 end
 local record = cjson.decode(stands)
+if record.id ~= cjson.decode(ARGV[2]).id then return 0 end
 if string.format('%.0f', record.revision or record.version) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2])
 return 1
@@ -249,10 +304,22 @@ for partition = 0, tonumber(ARGV[5]) - 1 do
     local prefix = tag .. generation .. ':'
     local chunks = redis.call('SMEMBERS', prefix .. 'index')
     for i = 1, #chunks do redis.call('UNLINK', prefix .. chunks[i]) end
-    redis.call('UNLINK', prefix .. 'index', tag .. 'own', tag .. 'staged')
+    redis.call('UNLINK', prefix .. 'index', tag .. 'own', tag .. 'staged', tag .. 'generation')
   end
 end
 for i = 6, #ARGV do redis.call('HSET', ARGV[3], ARGV[i], 'wait') end
 redis.call('SET', KEYS[1], ARGV[2])
+return 1
+`);
+
+/** The record of a cluster that never was one. ARGV: its id, key of the orders, what tags begin with, its partitions. */
+export const WITHDRAW_RECORD = new Script(`#!lua flags=allow-oom
+local stands = redis.call('GET', KEYS[1])
+if not stands or cjson.decode(stands).id ~= ARGV[1] then return 0 end
+if redis.call('EXISTS', ARGV[2]) == 1 then return 0 end
+for partition = 0, tonumber(ARGV[4]) - 1 do
+  if redis.call('EXISTS', ARGV[3] .. partition .. '}:own') == 1 then return 0 end
+end
+redis.call('UNLINK', KEYS[1])
 return 1
 `);

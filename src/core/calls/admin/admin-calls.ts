@@ -23,6 +23,7 @@ import { listQueues } from './list-queues.js';
 import { isKeysToken, listKeys } from './listing.js';
 import { evictHolder, limitsOf, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
 import { retryNow } from './retry-now.js';
+import { forget, receive, vacate } from './vacate.js';
 
 /** A walk that returns how many it changed. Unset: there is no such queue yet. */
 export type Walk = model.Result<Generator<undefined, number> | undefined>;
@@ -126,6 +127,48 @@ export abstract class AdminCalls extends LeaderCalls {
     const { itemSeq: newest } = this.state;
     const scan = (found: Queue) => discardWaiting(this.state, found, choice, newest, { size, clock });
     return this.#walk(choice.queue, clock, scan);
+  }
+
+  /**
+   * A queue leaves this partition, if nothing of it is here; else nothing changes. From then on calls about it are refused with
+   * `refusal`, until {@link receive}.
+   * @returns what is here; unset: nothing, and it has left
+   */
+  vacate(queue: string, acceptLoss: boolean, refusal: model.Refusal, now: number): views.QueueRemains | undefined {
+    this.begin(now);
+    return this.finish(vacate(this.state, queue, acceptLoss, refusal, now), now);
+  }
+
+  /** Calls about it are refused, whatever of it is here. */
+  putAway(queue: string, refusal: model.Refusal): void {
+    this.state.away.set(queue, refusal);
+  }
+
+  /** It has left for elsewhere: what was only remembered of it goes. */
+  forget(queue: string, now: number): void {
+    this.begin(now);
+    forget(this.state, queue);
+    this.finish(undefined, now);
+  }
+
+  /** Whether anything of it is here. */
+  has(queue: string): boolean {
+    return this.state.queues.has(queue);
+  }
+
+  /**
+   * A queue is routed here. Where it was, tokens were given up to this one.
+   */
+  receive(queue: string, above: number, now: number): void {
+    this.begin(now);
+    this.state.tokens.raiseAbove(above);
+    receive(this.state, queue, now);
+    this.finish(undefined, now);
+  }
+
+  /** No larger token was given. */
+  get lastToken(): number {
+    return this.state.tokens.last;
   }
 
   /** @returns the walk, not begun yet: nothing changes before its first slice is taken */

@@ -58,10 +58,16 @@ class LiveNumbers implements QueueNumbers {
   }
 }
 
-/** The same object for as long as there is the queue: made when somebody asks first. */
-export function queueNumbers({ queues }: CoreState, queue: Queue, clock: () => number): QueueNumbers {
-  queue.numbers ??= new LiveNumbers(queue, queues, clock);
-  return queue.numbers;
+/**
+ * Of a queue the same object for as long as there is the queue: made when somebody asks first. Steps may come in between: told are
+ * those that were there when it began and are still, or it might never end.
+ */
+export function* queueNumbers({ queues }: CoreState, clock: () => number): Generator<QueueNumbers, undefined> {
+  for (const queue of [...queues.values()]) {
+    if (queues.get(queue.name) !== queue) continue;
+    queue.numbers ??= new LiveNumbers(queue, queues, clock);
+    yield queue.numbers;
+  }
 }
 
 /** How a queue stands now. `policy` shows the limits that hold now: a person may have set others than configured. */

@@ -26,10 +26,20 @@ export const TELL = {
   adminAnswers: 10,
   events: 11,
   watchEnds: 12,
+  leaderReplies: 14,
 } as const;
 
 /** Of a Call. */
-export const CALL = { session: 1, partition: 2, maxWait: 3, principal: 4, command: 5, stampAt: 6, stampBy: 7 } as const;
+export const CALL = {
+  session: 1,
+  partition: 2,
+  maxWait: 3,
+  principal: 4,
+  command: 5,
+  stampAt: 6,
+  stampBy: 7,
+  leader: 8,
+} as const;
 
 /** An entry of one or two numbers. */
 export function writeNumbers(out: WireWriter, field: number, first: number, second = 0, third = 0): void {
@@ -49,11 +59,20 @@ export function writeBytes(out: WireWriter, field: number, id: number, bytes: Ui
   out.close(start, bytes.length);
 }
 
-export function writeAdminCall(out: WireWriter, id: number, partition: number, request: Uint8Array): void {
+export function writeAdminCall(
+  out: WireWriter,
+  {
+    id,
+    partition,
+    request,
+    principal,
+  }: { readonly id: number; readonly partition: number; readonly request: Uint8Array; readonly principal: string },
+): void {
   const start = out.open(ASK.adminCalls, request.length);
   out.number(1, id);
   out.number(2, partition);
   out.bytes(3, request);
+  out.text(4, principal);
   out.close(start, request.length);
 }
 
@@ -61,7 +80,11 @@ export function writeWatch(
   out: WireWriter,
   id: number,
   partition: number,
-  { queue, key }: { readonly queue: string | undefined; readonly key: string | undefined },
+  {
+    queue,
+    key,
+    principal,
+  }: { readonly queue: string | undefined; readonly key: string | undefined; readonly principal: string },
 ): void {
   const start = out.open(ASK.watches);
   out.number(1, id);
@@ -69,6 +92,7 @@ export function writeWatch(
   // An empty one is not the same as none.
   if (queue !== undefined) out.message(3, Buffer.from(queue));
   if (key !== undefined) out.message(4, Buffer.from(key));
+  out.text(5, principal);
   out.close(start);
 }
 

@@ -63,6 +63,7 @@ const SHAPES: { readonly [K in Kind]: Shape<Of<K>> } = {
     because: word(
       'no_cluster',
       'not_movable',
+      'not_routable',
       'nothing_to_restore',
       'other_cluster',
       'not_restorable',

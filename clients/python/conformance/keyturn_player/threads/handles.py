@@ -7,7 +7,9 @@ from typing import Any
 
 import keyturn
 from keyturn_player.handles import Handles, not_granted, options_of_consumer, turn_options
+from keyturn_player.leading import lead_options
 from keyturn_player.threads.client import Client, in_thread
+from keyturn_player.threads.leading import Leading
 from keyturn_player.threads.work import Handler, Held
 from keyturn_player.words import Json, from_error, put
 from keyturn_player.work import items_of
@@ -75,6 +77,17 @@ class ThreadHandles(Handles):
             await in_thread(consumer.wait)
         except Exception as error:  # Whatever ended it, the driver is told.
             self._tell({"event": "failed", "handle": handle, "error": from_error(error)})
+
+    async def _lead(self, request: Json) -> Json:
+        leading = Leading(request, self._tell)
+        lead = self._threads(request).lead
+        leadership: Any = await in_thread(lead, request["group"], leading, **lead_options(request))
+        return self._led(request["handle"], leading, leadership, in_thread(leadership.wait))
+
+    async def _withdraw(self, request: Json) -> Json:
+        timeout = request.get("timeout_ms", 20_000) / 1_000
+        await in_thread(self._leaderships[request["handle"]].stop, timeout)
+        return {}
 
     async def _stop_consumer(self, consumer: Any, timeout: float) -> bool:
         return bool(await in_thread(consumer.stop, timeout))

@@ -102,6 +102,24 @@ class Admin:
             timeout,
         )
 
+    def route_queue(
+        self,
+        queue: str,
+        *,
+        group: str | None = None,
+        spread: int | None = None,
+        accept_loss: bool = False,
+        timeout: float = _MOVE_TIMEOUT,
+    ) -> Call[views.RoutedQueue]:
+        """Tell where a queue lives in the cluster, or change that while it is empty (else `NOT_ROUTABLE`)."""
+        return self._ask(
+            "RouteQueue",
+            lambda: pb.RouteQueueRequest(queue=queue, group=group, spread=spread, accept_loss=accept_loss),
+            pb.RouteQueueResponse,
+            _as(views.RoutedQueue),
+            timeout,
+        )
+
     def restore_partitions(
         self, partitions: Sequence[int] = (), *, accept_loss: bool = False, timeout: float = _RESTORE_TIMEOUT
     ) -> Call[views.Restore]:

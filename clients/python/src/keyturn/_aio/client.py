@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 import warnings
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Literal, TypeVar
 
@@ -11,17 +12,20 @@ from keyturn._aio.admin import Admin
 from keyturn._aio.calls import Calls
 from keyturn._aio.consumer import Consumer, Tasks, Work
 from keyturn._aio.core import Core
+from keyturn._aio.leadership import LeaderCareer, Leadership
+from keyturn._aio.leadership import Tasks as LeaderTasks
 from keyturn._aio.producer import Producer
 from keyturn._aio.scoped_turn import ScopedTurn
 from keyturn._consume.options import ConsumeSettings, Trouble, consume_settings
 from keyturn._consume.turn_options import ResultOf, TurnDone, TurnOutcome, not_granted, turn_options
 from keyturn._consume.verdict import Handled
+from keyturn._lead.options import LeadSettings, Progress
 from keyturn._produce.options import OnProducerError, producer_settings
 from keyturn._produce.spool.options import Spool
 from keyturn._produce.submit import result, submit, submit_many, submit_options
 from keyturn._words.checks import callable_needed, timeout_of
 from keyturn._words.limits import MIB
-from keyturn._words.options import Options
+from keyturn._words.options import Options, default_consumer_id
 from keyturn.errors import NotGranted
 from keyturn.words import (
     Durability,
@@ -47,9 +51,9 @@ class Client(Calls):
         return self._core.admin
 
     async def close(self, timeout: float | None = None) -> None:
-        """Stop consumers (20 s for handlers), close producers (which flush), then refuse what is still open.
+        """Stop consumers and leaders (20 s for each), close producers (which flush), then refuse what is still open.
 
-        `timeout` sets the time for both, seconds. Nothing is left when it returns: no task, no socket.
+        `timeout` sets the time for all of them, seconds. Nothing is left when it returns: no task, no socket.
         """
         await self._core.close(timeout_of("timeout", timeout))
 
@@ -181,6 +185,45 @@ class Client(Calls):
         )
         tasks = Tasks(handler)
         return Consumer(self._core.consume(settings, tasks), tasks)
+
+    def lead(
+        self,
+        group: str,
+        career: LeaderCareer,
+        *,
+        candidate_id: str = "",
+        ttl: float = 5.0,
+        margin: float | None = None,
+        inaugurate_timeout: float = 30.0,
+        hand_over_timeout: float = 10.0,
+        metadata: Mapping[str, str] | None = None,
+        progress: Progress = "timer",
+        once: bool = False,
+    ) -> Leadership:
+        """Stand in a group, in which exactly one worker leads, and lead when the turn comes, until it is stopped.
+
+        `career` has `execute(term)`, and if need be `inaugurate(term)`, before it, and `hand_over(term, reason)`, after it: what
+        that returns, up to 64 KiB, is `term.predecessor.state` of the next leader. When the term is lost the phase is cancelled.
+        `candidate_id`: one for one life of one worker; unset: host, process and something random. `ttl`: how long a term lives
+        without a sign of life, seconds; `margin`: how long before that the worker is told that it is lost (a tenth, at most 2).
+        `inaugurate_timeout`, `hand_over_timeout`: after these the term is lost. `metadata`: for people who ask who leads.
+        `progress`: `timer`, that the event loop turns is the sign of life, or `manual`: `execute` gives it by `term.progress()`.
+        `once`: do not stand again after the first term.
+        """
+        callable_needed("career.execute", getattr(career, "execute", None))
+        settings = LeadSettings(
+            group=group,
+            candidate_id=candidate_id or f"{default_consumer_id()}/{secrets.token_urlsafe(9)}",
+            ttl=ttl,
+            margin=margin,
+            inaugurate_timeout=inaugurate_timeout,
+            hand_over_timeout=hand_over_timeout,
+            metadata=dict(metadata or {}),
+            progress=progress,
+            once=once,
+        )
+        phases = LeaderTasks(career)
+        return Leadership(self._core.lead(settings, phases), phases)
 
     async def submit(
         self,

@@ -14,6 +14,10 @@ from keyturn._connection.waits import Background
 from keyturn._consume.consumption import Consumption
 from keyturn._consume.options import DEFAULT_STOP, ConsumeSettings
 from keyturn._consume.worker import HandlerRunner
+from keyturn._lead.leadership import CareerRunner, LeadershipCore
+from keyturn._lead.link import LeadLink
+from keyturn._lead.options import DEFAULT_STOP as DEFAULT_LEAD_STOP
+from keyturn._lead.options import LeadSettings
 from keyturn._produce.options import LONGEST_CLOSE, ProducerSettings
 from keyturn._produce.production import Production
 from keyturn._session.base import LEAVING, Base
@@ -36,6 +40,8 @@ class Core:
         self.base = Base(self._transport(options))
         self._consumers: set[Consumption[Any]] = set()
         self._producers: set[Production] = set()
+        self._leaderships: set[LeadershipCore[Any]] = set()
+        self._lead_link = LeadLink(self._connection, self.base.loop)
         self._background = Background(self.base.loop)
         self._closing: asyncio.Task[None] | None = None
 
@@ -75,8 +81,17 @@ class Core:
         self._producers.add(production)
         return production
 
+    def lead(self, settings: LeadSettings, runner: CareerRunner[W]) -> LeadershipCore[W]:
+        if self.is_closing:
+            # Nobody would hand over.
+            raise client_closed()
+        leadership = LeadershipCore(self._lead_link, settings, runner, self.base.loop, self._leaderships.discard)
+        if not leadership.ended.is_set():
+            self._leaderships.add(leadership)
+        return leadership
+
     async def close(self, timeout: float | None, closer: object = None) -> None:
-        """Stop consumers, close producers, then refuse what is still open. Twice is fine.
+        """Stop consumers and leaders, close producers, then refuse what is still open. Twice is fine.
 
         `closer`: who works under a turn of its own and is not waited for; None: this task.
         """
@@ -94,9 +109,13 @@ class Core:
         limit = None if timeout is None else min(timeout, LONGEST_CLOSE)
         for consumer in consumers:
             consumer.stop(DEFAULT_STOP if limit is None else limit)
+        leaderships = list(self._leaderships)
+        for leadership in leaderships:
+            leadership.stop(DEFAULT_LEAD_STOP if limit is None else limit)
         # What one of them raises must not keep the rest open.
         ended = await asyncio.gather(
             *(consumer.finish() for consumer in consumers),
+            *(leadership.finish() for leadership in leaderships),
             *(producer.close(limit) for producer in list(self._producers)),
             return_exceptions=True,
         )
@@ -106,6 +125,7 @@ class Core:
                 raise error
 
     async def _let_go(self, closer: object) -> None:
+        await self._lead_link.close()
         await self.base.call_off()
         # What goes back needs the transport.
         await self.base.settled(LEAVING)

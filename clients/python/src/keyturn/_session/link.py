@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Final
 
 from keyturn._connection.channel import Connection
 from keyturn._connection.waits import Background, comes
 from keyturn._gen import coordinator_pb2 as pb
 from keyturn._session.stream import Stream
 from keyturn.errors import KeyturnError
+
+_PATH: Final = "/keyturn.v1.CoordinatorService/Session"
 
 
 class Link:
@@ -27,7 +30,7 @@ class Link:
         self._fetch = fetch
         self._on_message = on_message
         self._on_end = on_end
-        self._stream: Stream | None = None
+        self._stream: Stream[pb.SessionResponse] | None = None
         # Of all streams that there were.
         self._tasks = Background(self._loop)
         self._ended: asyncio.Event | None = None
@@ -40,7 +43,15 @@ class Link:
 
     def open(self, now: float) -> None:
         self.since = now
-        self._stream = Stream(self._connection.channel, self._loop, self._fetch, self._take, self._has_ended)
+        self._stream = Stream(
+            self._connection.channel,
+            self._loop,
+            self._fetch,
+            self._take,
+            self._has_ended,
+            path=_PATH,
+            read=pb.SessionResponse.FromString,
+        )
         for task in self._stream.tasks:
             self._tasks.keep(task)
 
@@ -73,11 +84,11 @@ class Link:
             task.cancel()
         return in_time
 
-    def _take(self, stream: Stream, message: pb.SessionResponse) -> None:
+    def _take(self, stream: Stream[pb.SessionResponse], message: pb.SessionResponse) -> None:
         if stream is self._stream:
             self._on_message(message)
 
-    def _has_ended(self, stream: Stream, error: KeyturnError | None) -> None:
+    def _has_ended(self, stream: Stream[pb.SessionResponse], error: KeyturnError | None) -> None:
         if self._ended is not None:
             self._ended.set()
         if stream is self._stream:

@@ -1,21 +1,20 @@
-"""A session's stream on grpc.aio."""
+"""A stream on grpc.aio: that of a session, and that of leaders."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Generic, TypeVar
 
 import grpc
 
-from keyturn._gen import coordinator_pb2 as pb
 from keyturn._words.status import rpc_error
 from keyturn.errors import KeyturnError
 
-_PATH: Final = "/keyturn.v1.CoordinatorService/Session"
+M = TypeVar("M")
 
 
-class Stream:
+class Stream(Generic[M]):
     """Reads and writes until it ends, and then says so once; after `destroy` it says nothing.
 
     Messages to be written are fetched when there is room for them: what is asked while one is on its way travels
@@ -27,14 +26,17 @@ class Stream:
         channel: grpc.aio.Channel,
         loop: asyncio.AbstractEventLoop,
         fetch: Callable[[], bytes | None],
-        on_message: Callable[[Stream, pb.SessionResponse], None],
-        on_end: Callable[[Stream, KeyturnError | None], None],
+        on_message: Callable[[Stream[M], M], None],
+        on_end: Callable[[Stream[M], KeyturnError | None], None],
+        path: str,
+        read: Callable[[bytes], M],
     ) -> None:
-        self._call: Any = channel.stream_stream(_PATH)()
+        self._call: Any = channel.stream_stream(path)()
         self._loop = loop
         self._fetch = fetch
         self._on_message = on_message
         self._on_end = on_end
+        self._parse = read
         self._is_gone = False
         self._is_ending = False
         self._waker: asyncio.Future[None] | None = None
@@ -92,7 +94,7 @@ class Stream:
                     break
                 if self._is_gone:
                     return None
-                self._on_message(self, pb.SessionResponse.FromString(message))
+                self._on_message(self, self._parse(message))
             code = await self._call.code()
             if code is grpc.StatusCode.OK:
                 return None

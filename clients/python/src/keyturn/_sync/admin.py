@@ -20,6 +20,7 @@ class Admin:
     move_partition = waiting(AioAdmin.move_partition)
     release_partition = waiting(AioAdmin.release_partition)
     finalize_cluster = waiting(AioAdmin.finalize_cluster)
+    route_queue = waiting(AioAdmin.route_queue)
     restore_partitions = waiting(AioAdmin.restore_partitions)
     list_keys = waiting(AioAdmin.list_keys)
     explain_key = waiting(AioAdmin.explain_key)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Final, Literal, TypeVar
 
@@ -14,6 +15,8 @@ from keyturn._consume.consumption import Consumption
 from keyturn._consume.options import ConsumeSettings, Trouble, consume_settings
 from keyturn._consume.turn_options import ResultOf, TurnDone, TurnOutcome, not_granted, turn_options
 from keyturn._consume.verdict import Handled
+from keyturn._lead.leadership import LeadershipCore
+from keyturn._lead.options import LeadSettings, Progress
 from keyturn._produce.options import OnProducerError, producer_settings
 from keyturn._produce.production import Production
 from keyturn._produce.spool.options import Spool
@@ -21,6 +24,8 @@ from keyturn._sync.admin import Admin
 from keyturn._sync.calls import Calls
 from keyturn._sync.consumer import Consumer, Threads, Work
 from keyturn._sync.handler_threads import HandlerThreads
+from keyturn._sync.leadership import LeaderCareer, Leadership, Term
+from keyturn._sync.leadership import Threads as LeaderThreads
 from keyturn._sync.loop_thread import LoopThread
 from keyturn._sync.open_clients import open_clients
 from keyturn._sync.producer import Producer
@@ -28,7 +33,7 @@ from keyturn._sync.scoped_turn import ScopedTurn
 from keyturn._sync.waiting import waiting
 from keyturn._words.checks import callable_needed, timeout_of
 from keyturn._words.limits import MIB
-from keyturn._words.options import Options
+from keyturn._words.options import Options, default_consumer_id
 from keyturn.errors import NotGranted
 from keyturn.words import (
     Durability,
@@ -67,10 +72,10 @@ class Client(Calls):
         open_clients.add(self)
 
     def close(self, timeout: float | None = None) -> None:
-        """Stop consumers (20 s for handlers), close producers (which flush), then refuse what is still open.
+        """Stop consumers and leaders (20 s for each), close producers (which flush), then refuse what is still open.
 
-        `timeout` sets the time for both, seconds. Nothing is left when it returns: no thread, no socket; but a handler that goes
-        on although it was told to stop keeps its thread until it ends. Twice is fine. Not to be called by a handler of this
+        `timeout` sets the time for all of them, seconds. Nothing is left when it returns: no thread, no socket; but a handler that
+        goes on although it was told to stop keeps its thread until it ends. Twice is fine. Not to be called by a handler of this
         client, which would wait for itself.
         """
         timeout_of("timeout", timeout)
@@ -226,6 +231,56 @@ class Client(Calls):
             return self._aio._core.consume(settings, Threads(handler, threads))
 
         return Consumer(self, self._thread, self._thread.call(start), threads, lambda: self._threads.discard(threads))
+
+    def lead(
+        self,
+        group: str,
+        career: LeaderCareer,
+        *,
+        candidate_id: str = "",
+        ttl: float = 5.0,
+        margin: float | None = None,
+        inaugurate_timeout: float = 30.0,
+        hand_over_timeout: float = 10.0,
+        metadata: Mapping[str, str] | None = None,
+        progress: Progress = "timer",
+        once: bool = False,
+    ) -> Leadership:
+        """Stand in a group, in which exactly one worker leads, and lead when the turn comes, until it is stopped.
+
+        `career` has `execute(term)`, and if need be `inaugurate(term)`, before it, and `hand_over(term, reason)`, after it: what
+        that returns, up to 64 KiB, is `term.predecessor.state` of the next leader. They run in a thread, and look at
+        `term.stopping` and `term.lost`.
+        `candidate_id`: one for one life of one worker; unset: host, process and something random. `ttl`: how long a term lives
+        without a sign of life, seconds; `margin`: how long before that the worker is told that it is lost (a tenth, at most 2).
+        `inaugurate_timeout`, `hand_over_timeout`: after these the term is lost. `metadata`: for people who ask who leads.
+        `progress`: `timer`, that the process lives is the sign of life, or `manual`: `execute` gives it by `term.progress()`.
+        `once`: do not stand again after the first term.
+        """
+        callable_needed("career.execute", getattr(career, "execute", None))
+        settings = LeadSettings(
+            group=group,
+            candidate_id=candidate_id or f"{default_consumer_id()}/{secrets.token_urlsafe(9)}",
+            ttl=ttl,
+            margin=margin,
+            inaugurate_timeout=inaugurate_timeout,
+            hand_over_timeout=hand_over_timeout,
+            metadata=dict(metadata or {}),
+            progress=progress,
+            once=once,
+        )
+        threads = HandlerThreads(1, f"keyturn-lead-{group}")
+        self._threads.add(threads)
+
+        async def start() -> LeadershipCore[Term]:
+            return self._aio._core.lead(settings, LeaderThreads(career, threads))
+
+        try:
+            core = self._thread.call(start)
+        except BaseException:
+            self._threads.discard(threads)
+            raise
+        return Leadership(self, self._thread, core, threads, lambda: self._threads.discard(threads))
 
     def producer(
         self,

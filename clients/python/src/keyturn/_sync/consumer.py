@@ -69,14 +69,14 @@ class Threads:
         try:
             settle, outcome = done.set_result, self._handler(work)
         except BaseException as error:  # It is the consumer's to judge, whatever it is.
-            settle, outcome = done.set_exception, _for_a_future(error)
+            settle, outcome = done.set_exception, for_a_future(error)
         try:
             loop.call_soon_threadsafe(lambda: None if done.done() else settle(outcome))
         except RuntimeError:
             log.warning("a handler of %s ended after its client was closed", work.queue)
 
 
-def _for_a_future(error: BaseException) -> BaseException:
+def for_a_future(error: BaseException) -> BaseException:
     """No future takes StopIteration, and SystemExit would end the thread of the client, which is not what it was for."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error

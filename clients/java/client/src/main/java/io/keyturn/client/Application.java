@@ -1,10 +1,13 @@
 package io.keyturn.client;
 
+import io.keyturn.client.internal.lead.LeadLink;
 import io.keyturn.client.internal.session.Base;
+import io.keyturn.client.internal.session.Connection;
 import io.keyturn.client.internal.session.Threads;
 import io.keyturn.client.internal.words.Checks;
 import io.keyturn.client.internal.words.Clock;
 import io.keyturn.client.internal.words.Failures;
+import io.keyturn.client.internal.words.LeadSettings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,13 +24,26 @@ final class Application {
     private final Base base;
     private final Set<Consumer> consumers = ConcurrentHashMap.newKeySet();
     private final Set<Producer> producers = ConcurrentHashMap.newKeySet();
+    private final Set<Leadership> leaderships = ConcurrentHashMap.newKeySet();
+    private final List<Leadership> led = new ArrayList<>();
     private final List<Consumer> stopped = new ArrayList<>();
     private final List<Producer> closed = new ArrayList<>();
     /** Nobody begins any more. */
     private boolean isClosed;
 
-    Application(Base base) {
+    private final LeadLink leadLink;
+
+    Application(Base base, Connection connection) {
         this.base = base;
+        leadLink = new LeadLink(base, connection);
+    }
+
+    Leadership lead(String group, LeadSettings settings, LeaderCareer career) {
+        Leadership leadership = new Leadership(base, leadLink, group, career, settings);
+        begin(() -> leaderships.add(leadership));
+        leadership.done().whenComplete((nothing, error) -> leaderships.remove(leadership));
+        leadership.start();
+        return leadership;
     }
 
     Consumer consume(List<String> queues, ConsumerOptions options, WorkHandler handler) {
@@ -62,15 +78,21 @@ final class Application {
             // Handlers that were cut off are told by their consumers: the client is closed all the same.
             ending.add(consumer.stop(timeout == null ? DEFAULT_STOP : timeout).handle((nothing, error) -> null));
         }
+        for (Leadership leadership : leaderships) {
+            led.add(leadership);
+            ending.add(leadership.stop(timeout == null ? DEFAULT_STOP : timeout));
+        }
         for (Producer producer : producers) {
             closed.add(producer);
             ending.add(producer.closeLater(timeout));
         }
         for (CompletableFuture<?> end : ending) base.getUninterruptibly(end);
+        base.getUninterruptibly(leadLink.close());
     }
 
     void awaitThreads() {
         for (Consumer consumer : stopped) Threads.uninterruptibly(() -> consumer.awaitThreads(LAST_STEPS));
+        for (Leadership leadership : led) Threads.uninterruptibly(() -> leadership.awaitThreads(LAST_STEPS));
         for (Producer producer : closed) Threads.uninterruptibly(() -> producer.awaitThread(LAST_STEPS / Clock.MS));
     }
 }

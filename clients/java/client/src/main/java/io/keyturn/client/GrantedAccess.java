@@ -20,6 +20,11 @@ final class GrantedAccess extends ApiAccess {
     }
 
     @Override
+    protected TermLostException termLost(String message, TermLoss loss) {
+        return new TermLostException(message, loss);
+    }
+
+    @Override
     protected KeyturnException tls(String message, boolean isForGood) {
         return new TlsException(message, isForGood);
     }

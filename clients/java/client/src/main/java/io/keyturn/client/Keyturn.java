@@ -1,6 +1,7 @@
 package io.keyturn.client;
 
 import io.keyturn.client.internal.consume.Worker;
+import io.keyturn.client.internal.lead.Candidacy;
 import io.keyturn.client.internal.produce.Results;
 import io.keyturn.client.internal.produce.Submitting;
 import io.keyturn.client.internal.session.AdminDeadline;
@@ -12,13 +13,16 @@ import io.keyturn.client.internal.session.UnaryTransport;
 import io.keyturn.client.internal.words.Checks;
 import io.keyturn.client.internal.words.ClientSettings;
 import io.keyturn.client.internal.words.Clock;
+import io.keyturn.client.internal.words.Failures;
 import io.keyturn.client.internal.words.Ids;
 import io.keyturn.client.internal.words.SubmitSettings;
 import io.keyturn.v1.AdminServiceGrpc;
+import io.keyturn.v1.LeaderServiceGrpc;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.regex.Pattern;
 
 /**
  * The client of one sidecar. For any number of threads; make one for a process, and close it at the end.
@@ -28,20 +32,25 @@ import java.util.concurrent.CompletableFuture;
  */
 public final class Keyturn extends Turns implements AutoCloseable {
     private static final String DEFAULT_ADDRESS = "127.0.0.1:7420";
+    private static final Pattern GROUP = Pattern.compile("[A-Za-z0-9._:/-]{1,128}");
     private static final Duration DEFAULT_RESULT_TIMEOUT = Duration.ofMinutes(5);
 
     private final String address;
     private final Connection connection;
+    private final ClientSettings options;
     private final Application application;
     private final AdminServiceGrpc.AdminServiceBlockingStub admin;
+    private final LeaderServiceGrpc.LeaderServiceBlockingStub leaders;
     private final Object closing = new Object();
     private boolean isClosed;
 
-    private Keyturn(String address, Connection connection, Base base) {
+    private Keyturn(String address, Connection connection, Base base, ClientSettings options) {
         super(base);
         this.address = address;
         this.connection = connection;
-        application = new Application(base);
+        application = new Application(base, connection);
+        this.options = options;
+        leaders = LeaderServiceGrpc.newBlockingStub(connection.channel()).withInterceptors(new AdminDeadline());
         admin = AdminServiceGrpc.newBlockingStub(connection.channel()).withInterceptors(new AdminDeadline());
     }
 
@@ -52,7 +61,7 @@ public final class Keyturn extends Turns implements AutoCloseable {
         Transport transport = options.isUnary()
                 ? new UnaryTransport(options, connection, ids)
                 : new SessionTransport(options, connection, ids);
-        return new Keyturn(address, connection, new Base(transport, connection, ids, options));
+        return new Keyturn(address, connection, new Base(transport, connection, ids, options), options);
     }
 
     /**
@@ -129,6 +138,44 @@ public final class Keyturn extends Turns implements AutoCloseable {
      */
     public Consumer consume(List<String> queues, ConsumerOptions options, WorkHandler handler) {
         return application.consume(queues, options, handler);
+    }
+
+    /**
+     * Stands in a group, in which exactly one worker leads, and leads when its turn comes, again and again until it is stopped.
+     *
+     * @param group 1 to 128 characters of {@code A-Z a-z 0-9 . _ : / -}
+     * @param career what the worker does in each phase
+     * @return to be closed, which hands over
+     */
+    public Leadership lead(String group, LeaderCareer career) {
+        return lead(group, LeadOptions.DEFAULT, career);
+    }
+
+    /**
+     * The same with options.
+     *
+     * @param group 1 to 128 characters of {@code A-Z a-z 0-9 . _ : / -}
+     * @param options what is not as usual
+     * @param career what the worker does in each phase
+     * @return to be closed, which hands over
+     */
+    public Leadership lead(String group, LeadOptions options, LeaderCareer career) {
+        if (!GROUP.matcher(Checks.text("group", group)).matches()) {
+            throw Failures.wrong("group is \"" + group + "\"; allowed are 1 to 128 characters of A-Z a-z 0-9 . _ : / -");
+        }
+        // Both together are no longer than an id may be.
+        String name = this.options.consumerId().length() > 64 ? "" : this.options.consumerId() + "/";
+        String id = name + base.newId.get();
+        return application.lead(group, Checks.needed("options", options).settings.identified(id), career);
+    }
+
+    /**
+     * The calls for people about leaders: who leads, and to ask a leader to hand over. As {@link #admin}; to lead use {@link #lead}.
+     *
+     * @return a stub on the connection of this client
+     */
+    public LeaderServiceGrpc.LeaderServiceBlockingStub leaders() {
+        return leaders;
     }
 
     /**
@@ -235,14 +282,14 @@ public final class Keyturn extends Turns implements AutoCloseable {
         return admin;
     }
 
-    /** {@link #close(Duration)} with 20 s for handlers, and what the items of producers have. */
+    /** {@link #close(Duration)} with 20 s for handlers and hand-overs, and what the items of producers have. */
     @Override
     public void close() {
         close(null);
     }
 
     /**
-     * Stops consumers, closes producers; then calls that are open are refused (CANCELLED), and no thread and no socket is left.
+     * Stops consumers and leaders, closes producers; then calls that are open are refused (CANCELLED), and no thread and no socket is left.
      * Closing twice is fine, also at once: each returns when it is closed.
      *
      * @param timeout how long handlers and items that wait have, up to 24 h; null: each its own
@@ -252,6 +299,7 @@ public final class Keyturn extends Turns implements AutoCloseable {
     public void close(Duration timeout) {
         if (timeout != null) Checks.within("timeout", timeout, Duration.ZERO, Checks.DAY);
         Worker.refuseToWaitFor(base, null);
+        Candidacy.refuseToWaitFor(base, null);
         synchronized (closing) {
             if (isClosed) return;
             isClosed = true;

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.keyturn.v1.GetClusterRequest;
+import io.keyturn.v1.GetClusterResponse;
 import io.keyturn.v1.ListQueuesRequest;
 import io.keyturn.v1.ListQueuesResponse;
 import io.keyturn.v1.QueueInfo;
@@ -79,5 +80,31 @@ class AdminTest {
             assertEquals(Status.Code.FAILED_PRECONDITION, refused.getStatus().getCode());
             assertEquals("NO_CLUSTER", KeyturnException.of(refused).reason());
         }
+    }
+
+    @Test
+    void aSidecarOfAClusterTellsItsMembersAndTheHomeOfEachPartition() throws Exception {
+        try (Redis redis = Redis.start();
+                Sidecar sidecar = Sidecar.start("store: " + redis.url() + "\ncluster: { name: told, partitions: 4 }\n");
+                Keyturn keyturn = Keyturn.connect(sidecar.address())) {
+            GetClusterRequest request = GetClusterRequest.getDefaultInstance();
+            GetClusterResponse told = keyturn.admin().getCluster(request);
+            // It listens before all of them are open, and others are told where within a look.
+            while (!isWhole(told)) told = keyturn.admin().getCluster(request);
+            assertEquals(List.of("told", redis.url()), List.of(told.getName(), told.getStore()));
+            assertEquals(List.of(4, 1), List.of(told.getPartitions(), told.getFormat()));
+            assertEquals(
+                    List.of(0, 1, 2, 3),
+                    told.getHomesList().stream().map(home -> home.getPartition()).toList());
+            assertEquals(1, told.getMembersCount());
+            assertEquals(sidecar.address(), told.getMembers(0).getAddress());
+            assertEquals(told.getMembers(0).getId(), told.getHomes(3).getMember());
+            assertEquals(0, told.getUnavailableCount());
+        }
+    }
+
+    private static boolean isWhole(GetClusterResponse told) {
+        return told.getMembersList().stream().anyMatch(member -> member.getPartitions() == 4)
+                && told.getHomesList().stream().allMatch(home -> home.getState().equals("open"));
     }
 }

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("sidecar")
 class ReadmeTest {
     private static final Pattern BLOCK = Pattern.compile("```java\\n(.*?)```(?:\\s*```text\\n(.*?)```)?", Pattern.DOTALL);
-    private static final int EXAMPLES = 10;
+    private static final int EXAMPLES = 11;
 
     @TempDir
     private static Path classes;

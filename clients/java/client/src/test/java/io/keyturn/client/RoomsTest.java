@@ -37,6 +37,7 @@ class RoomsTest {
             "words", Set.of(),
             "session", Set.of("words"),
             "consume", Set.of("words", "session"),
+            "lead", Set.of("words", "session"),
             "produce", Set.of("words", "session")));
 
     /** One class knows another; what is nested counts as its file. */

@@ -9,6 +9,7 @@ import io.keyturn.client.DeadLetterException;
 import io.keyturn.client.ItemDurability;
 import io.keyturn.client.Keyturn;
 import io.keyturn.client.KeyturnException;
+import io.keyturn.client.Leadership;
 import io.keyturn.client.Producer;
 import io.keyturn.client.ProducerOptions;
 import io.keyturn.client.ReleaseException;
@@ -31,6 +32,8 @@ final class Handles {
     private final Map<String, Work> works = new ConcurrentHashMap<>();
     private final Map<String, Consumer> consumers = new ConcurrentHashMap<>();
     private final Map<String, Producer> producers = new ConcurrentHashMap<>();
+    private final Map<String, Leading> leading = new ConcurrentHashMap<>();
+    private final Map<String, Leadership> leaderships = new ConcurrentHashMap<>();
     private final java.util.function.Consumer<JsonObject> tell;
 
     Handles(java.util.function.Consumer<JsonObject> tell) {
@@ -44,6 +47,8 @@ final class Handles {
             if (work != null) work.close();
             consumers.remove(handle);
             producers.remove(handle);
+            leading.remove(handle);
+            leaderships.remove(handle);
         }
     }
 
@@ -110,7 +115,30 @@ final class Handles {
         });
     }
 
+    JsonObject lead(Keyturn client, Fields request) {
+        Leading one = new Leading(request, tell);
+        // Its first phase may be finished before this returns.
+        leading.put(request.text("handle"), one);
+        leaderships.put(request.text("handle"), one.lead(client, request));
+        return new JsonObject();
+    }
+
+    JsonObject yield(Fields request) {
+        found(leaderships, request).yield();
+        return new JsonObject();
+    }
+
+    CompletableFuture<JsonObject> withdraw(Fields request) {
+        Duration timeout = request.optionalDuration("timeout_ms").orElse(Duration.ofSeconds(20));
+        return found(leaderships, request).stop(timeout).thenApply(nothing -> new JsonObject());
+    }
+
     JsonObject finish(Fields request) {
+        Leading leads = leading.get(request.text("handle"));
+        if (leads != null) {
+            leads.finish(request.object("with"));
+            return new JsonObject();
+        }
         found(works, request).finish(request.optionalNumber("token").orElse(0L), request.object("with"));
         return new JsonObject();
     }

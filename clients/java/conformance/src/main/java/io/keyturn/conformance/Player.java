@@ -110,6 +110,9 @@ final class Player {
                 yield later(id, request, () -> handles.turn(client, request, work));
             }
             case "consume" -> now(handles.consume(begun(request), request));
+            case "lead" -> now(handles.lead(begun(request), request));
+            case "yield" -> now(handles.yield(request));
+            case "withdraw" -> handles.withdraw(request);
             case "stop" -> handles.stop(request);
             case "finish" -> now(handles.finish(request));
             case "producer" -> now(handles.producer(begun(request), request));

@@ -6,6 +6,7 @@ import io.keyturn.client.TurnLoss;
 import io.keyturn.client.TurnLostException;
 import io.keyturn.client.internal.session.Base;
 import io.keyturn.client.internal.session.Held;
+import io.keyturn.client.internal.session.Interrupter;
 import io.keyturn.client.internal.session.Patience;
 import io.keyturn.client.internal.words.CallTerms;
 import io.keyturn.client.internal.words.Clock;

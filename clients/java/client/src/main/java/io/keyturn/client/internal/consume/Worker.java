@@ -11,6 +11,7 @@ import io.keyturn.client.internal.consume.Handlers.Handler;
 import io.keyturn.client.internal.session.Base;
 import io.keyturn.client.internal.session.CallFuture;
 import io.keyturn.client.internal.session.Held;
+import io.keyturn.client.internal.session.Interrupter;
 import io.keyturn.client.internal.session.Patience;
 import io.keyturn.client.internal.words.CallTerms;
 import io.keyturn.client.internal.words.Clock;

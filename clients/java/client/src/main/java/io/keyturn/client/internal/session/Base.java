@@ -56,6 +56,11 @@ public final class Base {
         }
     }
 
+    /** Runs it in the loop, unless that has ended. */
+    public void inLoop(Runnable task) {
+        loop.tell(task);
+    }
+
     public void close() {
         closed = true;
         for (CallFuture<?> future : pending) future.fail(Failures.closed());

@@ -11,6 +11,8 @@ import io.keyturn.client.QueueItem;
 import io.keyturn.client.RetryLaterException;
 import io.keyturn.client.SpoolException;
 import io.keyturn.client.SubmitOutcome;
+import io.keyturn.client.TermLoss;
+import io.keyturn.client.TermLostException;
 import io.keyturn.client.TurnLoss;
 import io.keyturn.client.TurnLostException;
 import io.keyturn.v1.NewItem;
@@ -48,6 +50,8 @@ public abstract class ApiAccess {
 
     /** {@code details}: null: none. */
     protected abstract TurnLostException lost(String message, TurnLoss loss, ErrorDetails details);
+
+    protected abstract TermLostException termLost(String message, TermLoss loss);
 
     /** Both sides are there and disagree about TLS. {@code isForGood}: no connection ever came about. */
     protected abstract KeyturnException tls(String message, boolean isForGood);

@@ -12,6 +12,8 @@ import io.keyturn.client.QueueItem;
 import io.keyturn.client.RetryLaterException;
 import io.keyturn.client.SpoolException;
 import io.keyturn.client.SubmitOutcome;
+import io.keyturn.client.TermLoss;
+import io.keyturn.client.TermLostException;
 import io.keyturn.client.TurnLoss;
 import io.keyturn.client.TurnLostException;
 import io.keyturn.v1.AwaitResponse;
@@ -73,6 +75,10 @@ public final class Failures {
             // An application's exception may be anything. That it cannot say what it is must not hide that it was thrown.
             return error.getClass().getName();
         }
+    }
+
+    public static TermLostException termLost(String message, TermLoss loss) {
+        return ApiAccess.api().termLost(message, loss);
     }
 
     public static KeyturnException of(String message, Status.Code code) {

@@ -1,0 +1,330 @@
+/**
+ * A cluster on one Redis in which everything dies again and again: homes, the gateway, both, Redis. Under it live the people of
+ * the crash test, with their ledger outside. Each group of queues has its own partition, and its own people.
+ */
+import type { ClusterInfo, Keyturn } from '@keyturn/client';
+import { type Cleanup, until } from '../cli/keyturn-process.js';
+import { CrashingSidecar } from '../crash/crashing-sidecar.js';
+import { impatientClient } from '../crash/impatient-client.js';
+import { Ledger } from '../crash/ledger.js';
+import { Operator } from '../crash/operator.js';
+import { Person, type Stage } from '../crash/people.js';
+import { Settling } from '../crash/settling.js';
+import { isExpected } from '../crash/troubles.js';
+import { Chance } from '../sim/random.js';
+import { TestRedis } from '../support/redis.js';
+
+export const KINDS = ['home', 'gateway', 'both', 'redis', 'all', 'stop', 'move', 'freeze'] as const;
+export type Kind = (typeof KINDS)[number];
+
+const MAX_ATTEMPTS = 6;
+const GROUPS = [
+  ['orders', 'bills'],
+  ['mails', 'calls'],
+  ['photos', 'films'],
+] as const;
+const QUEUES = GROUPS.flat();
+const SETTINGS = `
+default:
+  lease: 2s
+  wait: 1s
+  ticket_ttl: 1s
+  result_ttl: 1h
+  idempotency_ttl: 1h
+  waiting_per_key: unlimited
+  retry: { max_attempts: ${MAX_ATTEMPTS}, initial: 5ms, factor: 2, max: 100ms }
+queues:
+${GROUPS.map(([first, second]) => `  ${first}: { group: ${first} }\n  ${second}: { group: ${first}, on_dead_letter: park }\n`).join('')}`;
+/** Every write is on the disk of Redis before it is answered: it may be killed, too. */
+const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
+const TTL = 4_000;
+/** Until all have turns again after a kill, ms: a machine that does much else takes long. */
+const LONGEST_PAUSE = 120_000;
+const LONGEST_SETTLING = 120_000;
+
+export interface Outcome {
+  readonly violations: readonly string[];
+  /** What happened last, and what the sidecars logged last. */
+  readonly tail: readonly string[];
+  readonly rounds: number;
+  readonly accepted: number;
+  readonly acked: number;
+  readonly turns: number;
+  readonly runs: number;
+  readonly told: number;
+}
+
+export interface KillPlan {
+  readonly seed: number;
+  readonly kinds: readonly Kind[];
+  /** How much happens between two of them at most. */
+  readonly mostEvents: number;
+  /** Told of each thing that is done. */
+  readonly say: (what: string) => void;
+}
+
+type Sidecars = readonly [CrashingSidecar, CrashingSidecar];
+
+export class KillWorld {
+  readonly #ledger = new Ledger(MAX_ATTEMPTS, 'store away');
+  readonly #stages: readonly Stage[];
+  readonly #people: Person[] = [];
+  readonly #chance: Chance;
+  #rounds = 0;
+
+  private constructor(
+    private readonly plan: KillPlan,
+    private readonly redis: TestRedis,
+    private readonly homes: Sidecars,
+    private readonly gateway: CrashingSidecar,
+  ) {
+    this.#chance = new Chance(plan.seed);
+    this.#stages = GROUPS.map((queues) => {
+      const keys = Array.from({ length: this.#chance.int(2, 5) }, (_, n) => `key-${n}`);
+      return { ledger: this.#ledger, queues, keys, isCalm: false };
+    });
+  }
+
+  static async run(cleanup: Cleanup, plan: KillPlan): Promise<Outcome> {
+    const redis = await TestRedis.start(cleanup, DURABLE);
+    const sidecar = (weight: number): Promise<CrashingSidecar> => {
+      const cluster = `{ partitions: 16, session: 3s, weight: ${weight} }`;
+      return CrashingSidecar.make(cleanup, { settings: `${SETTINGS}store: ${redis.url}\ncluster: ${cluster}\n` });
+    };
+    const homes: Sidecars = [await sidecar(1), await sidecar(1)];
+    const gateway = await sidecar(0);
+    // At once: so they share the partitions out from the beginning.
+    await Promise.all([...homes, gateway].map((one) => one.start()));
+    return new KillWorld(plan, redis, homes, gateway).#run();
+  }
+
+  async #run(): Promise<Outcome> {
+    const operators = this.#populate();
+    await this.#all('the cluster gives turns');
+    await this.#events();
+    for (const kind of this.plan.kinds) {
+      this.#rounds += 1;
+      await this.#round(kind);
+      if (this.#ledger.violations.length > 0) return this.#outcome();
+    }
+    for (const stage of this.#stages) stage.isCalm = true;
+    await Promise.all(this.#people.map((person) => person.rest()));
+    await Promise.all(operators.map((operator) => operator.end()));
+    // What has no home is in no list.
+    await this.#look();
+    const settling = new Settling(
+      this.#client('session', 'settler', this.gateway),
+      this.#ledger,
+      QUEUES,
+      LONGEST_SETTLING,
+    );
+    await settling.settle();
+    await Promise.all(this.#people.map((person) => person.end()));
+    await settling.audit();
+    for (const one of [this.gateway, ...this.homes]) await this.#stop(one);
+    return this.#outcome();
+  }
+
+  /** @returns those who look after the queues, a person for each group */
+  #populate(): readonly Operator[] {
+    const [first, second] = this.homes;
+    return this.#stages.map((stage) => {
+      const name = (short: string): string => `${stage.queues[0]}-${short}`;
+      const person = (transport: 'session' | 'unary', short: string, at: CrashingSidecar): Person => {
+        const made = new Person(name(short), this.#client(transport, name(short), at), this.#own(), stage);
+        this.#people.push(made);
+        return made;
+      };
+      person('session', 'a', this.gateway).submits().consumes().calls();
+      person('session', 'b', first).submits().consumes().awaits();
+      person('unary', 'c', this.gateway).submits().consumes().calls();
+      person('session', 'd', second).submits().repeats().calls();
+      return new Operator(this.#client('unary', name('operator'), this.gateway), this.#own(), stage);
+    });
+  }
+
+  async #round(kind: Kind): Promise<void> {
+    this.#ledger.account.note(`ROUND ${this.#rounds} ${kind}`);
+    const begun = performance.now();
+    const back = await this.#does(kind);
+    const pause = await this.#all(`all give turns after ${kind}`);
+    await back();
+    await Promise.all([...this.homes, this.gateway].map((one) => one.untilServing()));
+    const { acks, acceptances } = this.#ledger.items;
+    const took = ((pause - begun) / 1_000).toFixed(1);
+    this.plan.say(
+      `round ${this.#rounds}: ${kind}; every group had a turn after ${took} s; so far ${acceptances} items accepted, ${acks} acked`,
+    );
+    await this.#events();
+  }
+
+  /** @returns what brings back what is still away when the others go on */
+  async #does(kind: Kind): Promise<() => Promise<void>> {
+    switch (kind) {
+      case 'home': {
+        const home = await this.#busiest();
+        await home.kill();
+        return () => home.begin();
+      }
+      case 'gateway':
+        await this.gateway.kill();
+        await this.gateway.begin();
+        return nothing;
+      case 'both': {
+        const home = await this.#busiest();
+        await Promise.all([home.kill(), this.gateway.kill()]);
+        await this.gateway.begin();
+        return () => home.begin();
+      }
+      case 'redis':
+        await this.redis.kill();
+        await this.redis.start();
+        return nothing;
+      case 'all': {
+        const all = [...this.homes, this.gateway];
+        await Promise.all([...all.map((one) => one.kill()), this.redis.kill()]);
+        await this.redis.start();
+        await Promise.all(all.map((one) => one.begin()));
+        return nothing;
+      }
+      case 'stop': {
+        const home = await this.#busiest();
+        await this.#stop(home);
+        return () => home.begin();
+      }
+      case 'move':
+        await this.#move();
+        return nothing;
+      case 'freeze': {
+        // It wakes when others have what it had, and has not heard of that.
+        const home = await this.#busiest();
+        process.kill(home.pid, 'SIGSTOP');
+        return async () => void process.kill(home.pid, 'SIGCONT');
+      }
+    }
+  }
+
+  async #stop(sidecar: CrashingSidecar): Promise<void> {
+    const code = await sidecar.stop();
+    if (code !== 0) this.#ledger.account.broken(`a sidecar that was told to end did so with ${code}`);
+  }
+
+  /** The home of most groups: a kill of one that has none shows nothing. */
+  async #busiest(): Promise<CrashingSidecar> {
+    const cluster = await this.#look();
+    const groups = (sidecar: CrashingSidecar): number =>
+      partitionsOf(cluster).filter((partition) => addressOf(cluster, partition) === sidecar.address).length;
+    const [first, second] = this.homes;
+    return groups(first) > groups(second) || (groups(first) === groups(second) && this.#chance.in100(50))
+      ? first
+      : second;
+  }
+
+  /** Each group to the other home. */
+  async #move(): Promise<void> {
+    const { admin } = this.#asking;
+    const cluster = await this.#look();
+    const moves = partitionsOf(cluster).map(async (partition) => {
+      const to = cluster.members.find(({ address, weight }) => weight > 0 && address !== addressOf(cluster, partition));
+      if (to === undefined)
+        return this.#ledger.account.broken(`partition ${partition} cannot be moved: there is one member`);
+      const { state, why } = await admin.movePartition(partition, to.id);
+      if (state !== 'moved') this.#ledger.account.broken(`partition ${partition} was not moved: ${state} ${why}`);
+    });
+    await Promise.all(moves);
+  }
+
+  /** When every group has an open home, and there are two members. */
+  async #look(): Promise<ClusterInfo> {
+    const { admin } = this.#asking;
+    let found: ClusterInfo | undefined;
+    await until('every group has a home', async () => {
+      const cluster = await admin.getCluster().catch((error: unknown) => {
+        if (!isExpected(error)) throw error;
+      });
+      if (cluster === undefined) return false;
+      found = cluster;
+      const isLive = (address: string): boolean => cluster.members.some((one) => one.address === address);
+      return (
+        this.homes.every(({ address }) => isLive(address)) &&
+        partitionsOf(cluster).every((partition) => cluster.homes[partition]?.state === 'open')
+      );
+    });
+    if (found === undefined) throw new Error('nobody told of the cluster');
+    return found;
+  }
+
+  /** Resolves when each group has given a turn at the gateway. @returns when that was */
+  async #all(what: string): Promise<number> {
+    const end = AbortSignal.timeout(LONGEST_PAUSE);
+    await Promise.all(
+      GROUPS.map(async ([queue]) => {
+        for (;;) {
+          try {
+            return await this.#asking.withTurn(queue, 'probe', { signal: end }, async () => undefined);
+          } catch (error) {
+            if (end.aborted) return this.#ledger.account.broken(`${what}: ${queue} does not after ${LONGEST_PAUSE} ms`);
+            if (!isExpected(error)) this.#ledger.account.broken(`${what}: ${String(error)}`);
+          }
+        }
+      }),
+    );
+    return performance.now();
+  }
+
+  /** Until so much has happened that it is time for the next kill: now and then nearly at once. */
+  async #events(): Promise<void> {
+    const { account } = this.#ledger;
+    const end =
+      account.now + (this.#chance.in100(20) ? this.#chance.int(1, 30) : this.#chance.int(50, this.plan.mostEvents));
+    await new Promise<void>((resolve) => {
+      const stop = account.onEvent(() => {
+        if (account.now < end) return;
+        stop();
+        resolve();
+      });
+    });
+  }
+
+  #prober: Keyturn | undefined;
+
+  get #asking(): Keyturn {
+    this.#prober ??= this.#client('unary', 'prober', this.gateway);
+    return this.#prober;
+  }
+
+  #client(transport: 'session' | 'unary', name: string, at: CrashingSidecar): Keyturn {
+    return impatientClient(at.address, { name, transport, ttl: TTL }, this.#ledger, this.#own());
+  }
+
+  #own(): Chance {
+    return new Chance(this.#chance.int(0, 2 ** 31));
+  }
+
+  #outcome(): Outcome {
+    const { account, items, turns } = this.#ledger;
+    const logs = [...this.homes, this.gateway].flatMap(({ log }) => log.slice(-15));
+    return {
+      violations: account.violations,
+      tail: [...account.tail, ...logs],
+      rounds: this.#rounds,
+      accepted: items.acceptances,
+      acked: items.acks,
+      turns: turns.turns,
+      runs: turns.runs,
+      told: turns.told,
+    };
+  }
+}
+
+async function nothing(): Promise<void> {}
+
+/** Those of the groups. */
+function partitionsOf({ routes }: ClusterInfo): readonly number[] {
+  return [...new Set(routes.flatMap(({ partitions }) => partitions))];
+}
+
+/** Where clients reach the home of a partition. */
+function addressOf({ homes, members }: ClusterInfo, partition: number): string | undefined {
+  return members.find(({ id }) => id === homes[partition]?.member)?.address;
+}
