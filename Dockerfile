@@ -62,13 +62,14 @@ COPY --from=build /app/clients/typescript/dist clients/typescript/dist
 COPY --from=build /app/dist/src dist/src
 
 # A container has a loopback of its own, so that what listens only there could be reached by nobody outside of it.
-# Without settings there is no TLS: let only those in who may take turns (KEYTURN_TLS_CERT, KEYTURN_TLS_KEY and
-# KEYTURN_TLS_CLIENT_CA; or publish the ports on 127.0.0.1, a network of its own, a NetworkPolicy). In the pod of its worker,
+# Without settings there is no TLS, and nobody is asked who they are (KEYTURN_INSECURE: it would not start else): let only those in
+# who may take turns (`auth` in a file of settings; KEYTURN_TLS_CERT, KEYTURN_TLS_KEY and KEYTURN_TLS_CLIENT_CA; or publish the ports on 127.0.0.1, a network of its own, a NetworkPolicy). In the pod of its worker,
 # where the loopback is shared, set KEYTURN_LISTEN back to 127.0.0.1:7420; HTTP stays, or kubelet cannot reach it.
 # Environment goes before the file: `listen` and `http_listen` of a file have no effect here.
 ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     NODE_ENV=production \
     KEYTURN_LISTEN=0.0.0.0:7420 \
+    KEYTURN_INSECURE=true \
     KEYTURN_HTTP_LISTEN=0.0.0.0:7421
 EXPOSE 7420 7421
 

@@ -36,7 +36,7 @@ function isKeySet(value: unknown): value is JSONWebKeySet {
   return value.keys.every((key: unknown) => typeof key === 'object' && key !== null && 'kty' in key);
 }
 
-export type Verified =
+type Verified =
   | { readonly ok: true; readonly name: string; readonly until: number }
   | { readonly ok: false; readonly why: string };
 

@@ -33,13 +33,6 @@ export interface JwtSettings {
   readonly name: string;
 }
 
-/** What one principal may use at most, over all its connections. */
-export interface ClientBounds {
-  readonly callsPerSecond: number;
-  /** Calls that wait. */
-  readonly waiting: number;
-}
-
 export interface AccessSettings {
   /** Path of the file of tokens. */
   readonly tokens: string | undefined;
@@ -49,8 +42,6 @@ export interface AccessSettings {
   readonly unix: string | undefined;
   /** By the names of principals. */
   readonly rights: ReadonlyMap<string, readonly Right[]>;
-  /** Unset: no bound of its own. */
-  readonly perClient: ClientBounds | undefined;
 }
 
 /** A token as it is kept: nobody can make the token of it. */

@@ -1,7 +1,7 @@
 /** The settings of access control: who somebody is, and what they may do. Only in the file: rights are read as a whole. */
-import type { AccessSettings, CertificateRule, ClientBounds, JwtSettings, Right } from '../access/settings.js';
+import type { AccessSettings, CertificateRule, JwtSettings, Right } from '../access/settings.js';
 import { VERBS } from '../access/settings.js';
-import { choice, count, type Kind, listOf, optional, path, refuse, scalar, type YamlValue } from './kinds.js';
+import { choice, type Kind, listOf, optional, path, refuse, scalar, type YamlValue } from './kinds.js';
 import { type Group, groupKind, under, uniqueEntries, writeGroup } from './settings-table.js';
 
 const MOST_PRINCIPALS = 10_000;
@@ -62,17 +62,6 @@ const JWT: Group<JwtSettings> = {
   },
 };
 
-const PER_CLIENT: Group<ClientBounds> = {
-  refusals: {},
-  table: {
-    callsPerSecond: {
-      kind: count(1, 10_000_000),
-      doc: 'Calls and commands of one principal per second, over all its connections.',
-    },
-    waiting: { kind: count(1, 16_000_000), doc: 'Calls of one principal that wait.' },
-  },
-};
-
 /** Names of principals to their rights. Every name is told where it is wrong. */
 const rights: Kind<ReadonlyMap<string, readonly Right[]>> = {
   allowed: 'a mapping of names of principals to lists of rights',
@@ -122,7 +111,6 @@ export const NO_ACCESS: AccessSettings = Object.freeze({
   jwt: undefined,
   unix: undefined,
   rights: new Map(),
-  perClient: undefined,
 });
 
 export const ACCESS_DOC = 'Who may ask what. Without it whoever reaches the sidecar may ask everything.';
@@ -144,9 +132,5 @@ export const ACCESS_GROUP: Group<AccessSettings> = {
     },
     unix: { kind: optional(principalName, 'none', ''), doc: 'Who comes by the Unix socket, is this.' },
     rights: { kind: rights, doc: 'What each may do. Who is not named may do nothing.' },
-    perClient: {
-      kind: optional(groupKind(PER_CLIENT), 'none', { callsPerSecond: 1, waiting: 1 }),
-      doc: 'What one principal may use at most.',
-    },
   },
 };

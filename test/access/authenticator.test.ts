@@ -19,7 +19,6 @@ const SETTINGS: AccessSettings = {
   jwt: JWT,
   unix: 'local',
   rights: new Map([['ada', [{ queues: ['*'], groups: [], may: ['view'] }]]]),
-  perClient: undefined,
 };
 
 const ADA = newToken();

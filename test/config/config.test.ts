@@ -14,6 +14,8 @@ test('without file, environment and flags everything is built in', () => {
     store: undefined,
     registry: undefined,
     logLevel: 'info',
+    audit: 'off',
+    insecure: false,
     autoCreate: true,
     drainTimeout: 20_000,
     startupHold: 0,
@@ -45,6 +47,8 @@ test('every setting of the process can be said in the file', (t) => {
     data_dir: /var/lib/keyturn
     store: memory
     log_level: warn
+    audit: stderr
+    insecure: true
     auto_create: false
     queues: { orders: {} }
     drain_timeout: 1m
@@ -58,6 +62,8 @@ test('every setting of the process can be said in the file', (t) => {
     store: undefined,
     registry: undefined,
     logLevel: 'warn',
+    audit: 'stderr',
+    insecure: true,
     autoCreate: false,
     drainTimeout: 60_000,
     startupHold: 20_000,

@@ -71,6 +71,8 @@ test('every setting is printed with its built-in value', () => {
     store: 'memory',
     registry: 'store',
     log_level: 'info',
+    audit: 'off',
+    insecure: false,
     auto_create: true,
     drain_timeout: '20s',
     startup_hold: '0s',

@@ -51,11 +51,11 @@ const FILES: readonly (readonly [yaml: string, ...problems: readonly string[]])[
   ['http-listen: 127.0.0.1:1', 'http-listen (keyturn.yaml:1:1): is not a setting; did you mean http_listen?'],
   [
     'elephant: 1',
-    'elephant (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, data_dir, store, registry, log_level, auto_create, drain_timeout, startup_hold, tls, cluster, limits, default, queues',
+    'elephant (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, data_dir, store, registry, log_level, audit, insecure, auto_create, drain_timeout, startup_hold, tls, auth, cluster, limits, default, queues',
   ],
   [
     '__proto__: 1',
-    '__proto__ (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, data_dir, store, registry, log_level, auto_create, drain_timeout, startup_hold, tls, cluster, limits, default, queues',
+    '__proto__ (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, data_dir, store, registry, log_level, audit, insecure, auto_create, drain_timeout, startup_hold, tls, auth, cluster, limits, default, queues',
   ],
   [
     'log_level: info\nlog_level: warn',

@@ -25,6 +25,8 @@ replaced while it runs, stands in [OPERATING.md](OPERATING.md), "TLS".
 
 Those of a cluster are one mapping too: \`store: redis://10.0.0.5\` and \`cluster: { name: orders, weight: 2, tls: { cert: peer.pem, key: peer.key, ca: peers.pem } }\`. With a \`store\` that sidecars
 share every queue is durable, so \`durable: false\`, durability \`memory\`, \`data_dir\` and \`startup_hold\` are refused beside it.
+
+\`auth\` (who somebody is, and what each may do) stands in the file only: [SECURITY.md](SECURITY.md).
 `;
 
 const POLICY_INTRODUCTION = `A named queue (\`queues: { orders: { … } }\`) takes what it does not say from \`default\`, which takes it from the built-in values below. \`rate\` and \`retry\`

@@ -35,7 +35,10 @@ interface Rule {
 
 const RULES: Readonly<Record<Room, Rule>> = {
   main: { rooms: ['cli', 'observability'], packages: ['commander'] },
-  cli: { rooms: ['config', 'access', 'port', 'core', 'local', 'cluster', 'grpc', 'http', 'observability'], packages: 'any' },
+  cli: {
+    rooms: ['config', 'access', 'port', 'core', 'local', 'cluster', 'grpc', 'http', 'observability'],
+    packages: 'any',
+  },
   config: { rooms: ['access', 'port', 'core'], packages: ['node:', 'yaml'] },
   access: { rooms: ['port'], packages: ['node:', 'jose', 'lru-cache'] },
   port: { rooms: ['core'], packages: [] },

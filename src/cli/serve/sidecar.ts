@@ -4,12 +4,15 @@ import type { Config } from '../../config/config.js';
 import type { TlsMaterial } from '../../config/tls-files.js';
 import type { Cluster, Coordinator, DrainReport } from '../../coordinator.js';
 import { isDurable } from '../../core/contract/policy.js';
+import type { Audited } from '../../grpc/call/audit.js';
 import type { Refused } from '../../grpc/call/door.js';
 import { type Access, type GrpcServer, startGrpcServer } from '../../grpc/server/server.js';
 import { type HttpServer, startHttpServer } from '../../http/server.js';
+import { systemClock } from '../../local/clock.js';
 import type { Logger } from '../../observability/logger.js';
 import { createMetrics, type Metrics } from '../../observability/metrics.js';
 import { AccessControl } from './access.js';
+import { auditLines } from './audit-lines.js';
 import { cannotListen } from './cannot-listen.js';
 import { Certificates } from './certificates.js';
 import { openCluster } from './cluster/cluster-engine.js';
@@ -73,12 +76,15 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
     // HTTP first: until gRPC listens it says that it is starting.
     http = await listenHttp(config, { metrics, readiness, remark: () => hold.remark ?? engine.remark, log });
     const { cluster } = engine;
-    const access = control && { authenticator: control.authenticator, refused: notLetIn(log) };
+    const audit =
+      config.server.audit === 'stderr' ? auditLines((line) => process.stderr.write(line), systemClock) : undefined;
+    const access = control && { authenticator: control.authenticator, refused: audit?.refused ?? notLetIn(log) };
     const server = await listenGrpc(config, {
       coordinator,
       cluster,
       certificates: certificates?.first,
       access,
+      audited: audit?.audited,
       metrics,
       log,
     });
@@ -216,6 +222,7 @@ interface GrpcParts {
   readonly cluster: Cluster | undefined;
   readonly certificates: TlsMaterial | undefined;
   readonly access: Access | undefined;
+  readonly audited: Audited | undefined;
   readonly metrics: Metrics;
   readonly log: Logger;
 }

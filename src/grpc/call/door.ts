@@ -45,6 +45,9 @@ export class Door {
     return port;
   };
 
+  /** Whose call it is; unset: it was not let in by this door. */
+  readonly nameOf = (call: object): string | undefined => this.#principalOf(call)?.name;
+
   /** Why an open stream must end; unset: it may go on. */
   whyEnd(call: object): CallStatus | undefined {
     const principal = this.#principalOf(call);

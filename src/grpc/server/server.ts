@@ -2,6 +2,7 @@
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Authenticator } from '../../access/authenticator.js';
 import type { Cluster, Coordinator, Limits } from '../../coordinator.js';
+import { type Audited, auditing } from '../call/audit.js';
 import { Door, type Refused } from '../call/door.js';
 import type { HandlerContext, Log } from '../call/handler.js';
 import type { Observe } from '../call/observe.js';
@@ -38,6 +39,8 @@ interface GrpcServerOptions {
   readonly serving?: boolean;
   /** Set: TLS only. */
   readonly certificates?: Certificates | undefined;
+  /** Told of changes that people make, and of looks at payloads. Unset: nobody wants to know. */
+  readonly audited?: Audited | undefined;
   /** Set: nobody asks anything who does not show who it is. */
   readonly access?: Access | undefined;
 }
@@ -68,11 +71,14 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   refuseMalformedText();
   grpcSpeaksTo(options.log);
   const connections = new Connections(options.limits, options.log);
-  const { coordinator, cluster, access } = options;
+  const { coordinator, cluster, access, audited } = options;
   const door = access && new Door(access.authenticator, coordinator, cluster, access.refused);
   const whole = wholePort(coordinator, cluster);
-  const outermost = door === undefined ? [] : [door.interceptor];
-  const server = createServer(options.limits, options.observe, [connections.interceptor, ...outermost]);
+  const interceptors = [connections.interceptor];
+  if (door !== undefined) interceptors.push(door.interceptor);
+  // Behind the door: it tells of calls that were let in, and whose they are.
+  if (audited !== undefined) interceptors.push(auditing(audited, (call) => door?.nameOf(call)));
+  const server = createServer(options.limits, options.observe, interceptors);
   const streams = new OpenStreams();
   const health = new Health();
   try {

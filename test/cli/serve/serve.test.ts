@@ -84,8 +84,16 @@ test('it listens on a Unix socket', async (t) => {
   assert.equal(answer.decision, 'accept');
 });
 
-test('it warns when it listens beyond loopback without TLS', async (t) => {
-  const sidecar = await ServeProcess.start(t, ['--listen', '0.0.0.0:0', '--http-listen', '0.0.0.0:0']);
+test('beyond loopback it does not start where nobody is asked who they are', async () => {
+  const { code, stderr } = await keyturn(['serve', '--listen', '0.0.0.0:0', '--http-listen', '127.0.0.1:0']);
+  assert.equal(code, 2);
+  assert.match(stderr, /listen \(--listen\): is "0\.0\.0\.0:0", which others than this machine can reach/);
+  assert.match(stderr, /KEYTURN_INSECURE=true/);
+});
+
+test('it warns when it listens beyond loopback without TLS, because somebody said so', async (t) => {
+  const listen = ['--listen', '0.0.0.0:0', '--http-listen', '0.0.0.0:0'];
+  const sidecar = await ServeProcess.start(t, [...listen, '--insecure', 'true']);
   const warnings = sidecar.lines.filter(({ level }) => level === 'warn');
   assert.deepEqual(
     warnings.map(({ listen, http_listen }) => ({ listen, http_listen })),
@@ -144,7 +152,7 @@ for (const [what, address, code, said] of [
   ['an address of another machine', '192.0.2.1:0', 2, /no address of this machine/],
 ] as const) {
   test(`${what}: it is said what is wrong with it, and how it is set`, async () => {
-    const ended = await keyturn(['serve', '--listen', address, '--http-listen', '127.0.0.1:0']);
+    const ended = await keyturn(['serve', '--listen', address, '--http-listen', '127.0.0.1:0', '--insecure', 'true']);
     assert.equal(ended.code, code);
     assert.match(ended.stderr, said);
     assert.match(ended.stderr, /^keyturn: listen: .*It is set by --listen, KEYTURN_LISTEN or listen in the file\.$/m);

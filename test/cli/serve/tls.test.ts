@@ -29,7 +29,8 @@ async function ask(address: string, tls: TlsOptions | undefined): Promise<string
 
 describe('serve', () => {
   test('with settings of the file: TLS on gRPC, none on HTTP, and no warning about gRPC beyond loopback', async (t) => {
-    const config = yamlFile(t, `tls: { cert: ${file('server.pem')}, key: ${file('server.key')} }`);
+    const tls = `tls: { cert: ${file('server.pem')}, key: ${file('server.key')} }`;
+    const config = yamlFile(t, `${tls}\ninsecure: true`);
     const sidecar = await ServeProcess.start(t, ['--config', config, '--listen', '0.0.0.0:0']);
     const port = (await sidecar.address('grpc')).split(':')[1];
     assert.equal(await ask(`localhost:${port}`, { ca: file('ca.pem') }), 'accept');

@@ -46,7 +46,6 @@ async function stage(t: TestContext): Promise<Stage> {
     jwt: undefined,
     unix: undefined,
     rights: new Map(Object.entries(RIGHTS)),
-    perClient: undefined,
   };
   const authenticator = new Authenticator(settings, secrets(['ada', 'bob']));
   const refusedCalls: string[] = [];

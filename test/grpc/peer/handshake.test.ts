@@ -146,7 +146,8 @@ describe('S293: a link is for sidecars of one cluster', () => {
       /does not know the secret of this cluster: it belongs to another one/,
     );
     assert.equal(new Set(stage.linked.problems).size, 1);
-    assert.ok(stage.linked.pipes.length < 12, `${stage.linked.pipes.length} tries in 5 s`);
+    // Pauses are drawn by chance, so it may be a dozen; without them there would be hundreds.
+    assert.ok(stage.linked.pipes.length < 40, `${stage.linked.pipes.length} tries in 5 s`);
   });
 
   it('two versions speak the newest that both know', () => {

@@ -1,6 +1,7 @@
 /** The token that says who asks: from the options, a file that is read again, or a function. */
 import { readFileSync } from 'node:fs';
 import { InterceptingCall, type Interceptor, status } from '@grpc/grpc-js';
+import { systemClock } from '../time/clock.js';
 import { wrongSetting } from '../words/option-checks.js';
 import { isText, shown } from '../words/values.js';
 
@@ -17,7 +18,7 @@ const ALLOWED = 'a token, { file: PATH }, or a function that gives a token';
 /** What HTTP lets through in a header, without spaces. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
-export type Tokens = () => string | Promise<string>;
+type Tokens = () => string | Promise<string>;
 
 /** @throws KeyturnError (INVALID_ARGUMENT): the option is wrong, or the file cannot be read */
 export function tokensOf(source: TokenSource | undefined): Tokens | undefined {
@@ -35,9 +36,9 @@ export function tokensOf(source: TokenSource | undefined): Tokens | undefined {
 /** While it cannot be read, the last good one counts: who replaces it may be in the middle of it. */
 function tokenFile(path: string): Tokens {
   let token = read(path);
-  let readAt = performance.now();
+  let readAt = systemClock.now();
   return () => {
-    const now = performance.now();
+    const now = systemClock.now();
     if (now - readAt < READ_EVERY_MS) return token;
     readAt = now;
     try {

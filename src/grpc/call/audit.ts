@@ -1,0 +1,164 @@
+/**
+ * Who changed what, and who looked at what messages carry: told once for each such call, when it is answered. What streams of
+ * workers do is none of it.
+ */
+import { ServerInterceptingCall, type ServerInterceptingCallInterface, type ServerInterceptor } from '@grpc/grpc-js';
+import { codeName } from './status.js';
+
+type Listener = Parameters<ServerInterceptingCallInterface['start']>[0];
+type SentStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
+
+interface AuditEntry {
+  /** Name of the principal; unset: nobody is asked who they are here. */
+  readonly who: string | undefined;
+  /** Address of the caller. */
+  readonly from: string;
+  /** `AdminService/Discard` */
+  readonly call: string;
+  /** What was asked, by the fields of the message; long texts and lists are cut. */
+  readonly asked: Readonly<Record<string, unknown>>;
+  /** Name of the gRPC status. */
+  readonly outcome: string;
+  /** Of what was refused: why. Of what was done: numbers, flags and ids of the answer. */
+  readonly told: Readonly<Record<string, unknown>> | string;
+}
+
+/** Told of each call that is worth a line. */
+export type Audited = (entry: AuditEntry) => void;
+
+type Fields = Readonly<Record<string, unknown>>;
+/** Whether a call is worth a line, by what was asked and answered. */
+type IsWorth = (asked: Fields, answered: Fields | undefined) => boolean;
+
+const always: IsWorth = () => true;
+
+/** Calls that change something; those that only ask when they change nothing; those that show payloads. */
+const CALLS: Readonly<Record<string, IsWorth>> = {
+  'AdminService/EvictHolder': always,
+  'AdminService/RetryNow': always,
+  'AdminService/ResumeKey': always,
+  'AdminService/PauseQueue': always,
+  'AdminService/ResumeQueue': always,
+  'AdminService/SetLimits': ({ rate, maxInFlight }) => rate !== undefined || maxInFlight !== undefined,
+  'AdminService/Redrive': always,
+  'AdminService/Discard': always,
+  'AdminService/ListDeadLetters': (_asked, answered) => carriesContents(answered?.['deadLetters']),
+  'AdminService/MovePartition': always,
+  'AdminService/RestorePartitions': always,
+  'AdminService/FinalizeCluster': always,
+  'AdminService/RouteQueue': ({ group, spread }) => group !== undefined || spread !== undefined,
+  'LeaderService/YieldLeader': always,
+};
+
+const PREFIX = '/keyturn.v1.';
+/** Of a text, a list. */
+const MOST_CHARACTERS = 256;
+const MOST_ENTRIES = 20;
+
+/** @param whoIs name of the principal of a call that was let in; unset: nobody is asked */
+export function auditing(
+  audited: Audited,
+  whoIs: (call: ServerInterceptingCallInterface) => string | undefined,
+): ServerInterceptor {
+  return ({ path }, call) => {
+    const name = path.startsWith(PREFIX) ? path.slice(PREFIX.length) : path;
+    const isWorth = CALLS[name];
+    if (isWorth === undefined) return new ServerInterceptingCall(call);
+    return new AuditedCall(call, (asked, answered, outcome, why) => {
+      if (!isWorth(asked, answered)) return;
+      const told = why === '' ? plain(answered ?? {}) : cut(why);
+      audited({ who: whoIs(call), from: call.getPeer(), call: name, asked: plain(asked), outcome, told });
+    });
+  };
+}
+
+type Tell = (asked: Fields, answered: Fields | undefined, outcome: string, why: string) => void;
+
+class AuditedCall extends ServerInterceptingCall {
+  #asked: Fields = {};
+  #answered: Fields | undefined;
+  /** What was not let in is told by the door. */
+  #isLetIn = false;
+  #isTold = false;
+
+  constructor(
+    inner: ServerInterceptingCallInterface,
+    private readonly tell: Tell,
+  ) {
+    super(inner);
+  }
+
+  override start(listener: Listener): void {
+    super.start({
+      onReceiveMetadata: (metadata) => {
+        this.#isLetIn = true;
+        listener.onReceiveMetadata(metadata);
+      },
+      onReceiveMessage: (message: unknown) => {
+        this.#asked = fieldsOf(message);
+        listener.onReceiveMessage(message);
+      },
+      onReceiveHalfClose: () => listener.onReceiveHalfClose(),
+      onCancel: () => {
+        // What it asked may be done all the same.
+        this.#told('CANCELLED', 'the caller was gone before it was answered');
+        listener.onCancel();
+      },
+    });
+  }
+
+  override sendMessage(message: unknown, sent: () => void): void {
+    this.#answered = fieldsOf(message);
+    super.sendMessage(message, sent);
+  }
+
+  override sendStatus(status: SentStatus): void {
+    const { code, details } = status;
+    const outcome = code === undefined ? 'UNKNOWN' : codeName(code);
+    this.#told(outcome, outcome === 'OK' ? '' : (details ?? ''));
+    super.sendStatus(status);
+  }
+
+  #told(outcome: string, why: string): void {
+    if (this.#isTold || !this.#isLetIn) return;
+    this.#isTold = true;
+    this.tell(this.#asked, this.#answered, outcome, why);
+  }
+}
+
+function carriesContents(letters: unknown): boolean {
+  if (!Array.isArray(letters)) return false;
+  return letters.some((letter: unknown) => {
+    const { payload, headers } = fieldsOf(fieldsOf(letter)['item']);
+    return (payload instanceof Uint8Array && payload.length > 0) || Object.keys(fieldsOf(headers)).length > 0;
+  });
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {};
+}
+
+/** Names, numbers and flags; of a list of messages how many there are. Nothing that messages of workers carry. */
+function plain(fields: Fields): Fields {
+  const shown: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    const text = plainValue(value);
+    if (text !== undefined) shown[name] = text;
+  }
+  return shown;
+}
+
+function plainValue(value: unknown): unknown {
+  if (typeof value === 'string') return cut(value);
+  if (typeof value === 'number' || typeof value === 'boolean') return value;
+  if (typeof value === 'bigint') return value.toString();
+  if (value instanceof Uint8Array || value === undefined || value === null) return undefined;
+  if (!Array.isArray(value)) return plain(fieldsOf(value));
+  const isPlain = value.every((one) => typeof one === 'string' || typeof one === 'number');
+  if (!isPlain || value.length > MOST_ENTRIES) return { count: value.length };
+  return value.map(plainValue);
+}
+
+function cut(text: string): string {
+  return text.length <= MOST_CHARACTERS ? text : `${text.slice(0, MOST_CHARACTERS)}… (${text.length} characters)`;
+}
