@@ -4,11 +4,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { handleUnaryCall, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
-import type { Coordinator, Limits, Refusal, Reply, Result, Turn, Waiting } from '../../coordinator.js';
+import type { Coordinator, Limits, Pending, Refusal, Reply, Result, Turn, Waiting } from '../../coordinator.js';
 import { type Caller, isOver } from '../convert/deadline.js';
 import { Check } from '../convert/validate.js';
 import type { Port } from './port.js';
 import { type CallStatus, internalStatus, statusOf } from './status.js';
+import type { OpenStreams } from './streams.js';
 import { isGone, whenUnsent } from './transport.js';
 
 /** Where the gRPC side writes what an operator should know. */
@@ -29,6 +30,8 @@ export interface HandlerContext {
   readonly failed?: () => void;
   /** Unary calls of CoordinatorService that wait now. */
   readonly parked: { count: number };
+  /** Those of them that end when their credentials hold no more. Unset: nobody shows any. */
+  readonly revocable?: OpenStreams | undefined;
 }
 
 /** Reads a request from its message; the check collects the fields that are wrong. */
@@ -109,6 +112,7 @@ export function report(
 class UnaryReply<Q, A, M> implements Reply<A>, Caller {
   #open = true;
   #parked = false;
+  #leave: (() => void) | undefined;
 
   constructor(
     private readonly context: HandlerContext,
@@ -176,6 +180,7 @@ class UnaryReply<Q, A, M> implements Reply<A>, Caller {
     if (waiting !== undefined) {
       this.#parked = true;
       this.context.parked.count += 1;
+      this.#leave = this.context.revocable?.add(this.call, { end: (why) => this.#revoked(waiting, why) });
     }
     // grpc-js says "cancelled" after every end of a call, an answered one too.
     this.call.once('cancelled', () => this.#cancel(waiting));
@@ -191,6 +196,12 @@ class UnaryReply<Q, A, M> implements Reply<A>, Caller {
     }
   }
 
+  /** What it waits for is given up, as if its caller were gone. */
+  #revoked(waiting: Pending, why: CallStatus | undefined): void {
+    this.#cancel(waiting);
+    if (why !== undefined) this.callback(why);
+  }
+
   #end(status: CallStatus): void {
     if (!this.#open) return;
     this.#close();
@@ -200,6 +211,7 @@ class UnaryReply<Q, A, M> implements Reply<A>, Caller {
   #close(): void {
     this.#open = false;
     if (this.#parked) this.context.parked.count -= 1;
+    this.#leave?.();
   }
 }
 

@@ -1,4 +1,4 @@
-/** Streams that are open and would never end by themselves: a server that shuts down waits for them for ever. */
+/** Streams (and calls that wait) that are open and would never end by themselves: a server that shuts down waits for them for ever. */
 import type { CallStatus } from './status.js';
 
 export interface Endable {

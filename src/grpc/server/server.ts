@@ -56,7 +56,7 @@ export interface GrpcServer {
   readonly address: string;
   /** What health answers: SERVING, or NOT_SERVING (not ready yet, without its disk, draining). */
   setServing(serving: boolean): void;
-  /** Ends the streams of those whose credentials do not hold any more. Nothing to do without access control. */
+  /** Ends streams, and calls that wait, of those whose credentials do not hold any more. Nothing to do without access control. */
   endRevoked(): void;
   /** For new connections, from now on. Not for a server that began without TLS. */
   useCertificates(certificates: Certificates): void;
@@ -82,13 +82,14 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   const streams = new OpenStreams();
   const health = new Health();
   try {
-    const context = { ...options, parked: { count: 0 }, portOf: door?.portOf ?? (() => whole) };
+    const revocable = door && new OpenStreams();
+    const context = { ...options, parked: { count: 0 }, portOf: door?.portOf ?? (() => whole), revocable };
     await addServices(server, context, health, streams);
     const tls = options.certificates && new TlsCredentials(options.certificates);
     const address = await listen(server, options.listen, tls ?? ServerCredentials.createInsecure());
     connections.watch(server);
     health.setServing(options.serving ?? true);
-    const parts = { server, health, streams, door };
+    const parts = { server, health, streams, revocable, door };
     if (tls === undefined) return new RunningServer(address, parts);
     return new RunningServer(address, { ...parts, tls, connections: new TlsConnections(server, options.log) });
   } catch (error) {
@@ -132,6 +133,8 @@ interface Parts {
   readonly server: Server;
   readonly health: Health;
   readonly streams: OpenStreams;
+  /** Unary calls that wait. */
+  readonly revocable: OpenStreams | undefined;
   readonly tls?: TlsCredentials;
   readonly connections?: TlsConnections;
   readonly door: Door | undefined;
@@ -149,8 +152,9 @@ class RunningServer implements GrpcServer {
   }
 
   endRevoked(): void {
-    const { door, streams } = this.parts;
-    if (door !== undefined) streams.endThose((call) => door.whyEnd(call));
+    const { door, streams, revocable } = this.parts;
+    if (door === undefined) return;
+    for (const open of [streams, revocable]) open?.endThose((call) => door.whyEnd(call));
   }
 
   setServing(serving: boolean): void {

@@ -5,16 +5,24 @@ import { Metadata } from '@grpc/grpc-js';
 import { Authenticator, type Secrets } from '../../../src/access/authenticator.js';
 import type { Right } from '../../../src/access/settings.js';
 import { hashOf, Tokens } from '../../../src/access/tokens.js';
+import type { Coordinator } from '../../../src/coordinator.js';
 import {
   type DeadLetter,
   ListDeadLettersRequest,
   ListQueuesRequest,
   WatchEventsRequest,
 } from '../../../src/grpc/gen/keyturn/v1/admin.js';
-import { AcquireRequest, type Command, NewItem, type Turn } from '../../../src/grpc/gen/keyturn/v1/coordinator.js';
+import {
+  AcquireRequest,
+  type Command,
+  EnQueueRequest,
+  NewItem,
+  type Turn,
+} from '../../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { localCoordinator } from '../../support/local-coordinator.js';
 import { commands, expecting, SessionClient, seconds } from '../../support/session-client.js';
 import { message, type Sidecar, startSidecar } from '../../support/sidecar.js';
+import { until } from '../../support/until.js';
 import { failureIn, failureOf } from '../errors.js';
 
 const EVERYTHING: Right = { queues: ['shared', 'q'], groups: [], may: ['produce', 'consume', 'view', 'operate'] };
@@ -32,6 +40,7 @@ interface Stage extends Sidecar {
   /** From now on only these have tokens. */
   keep(...names: string[]): void;
   readonly refusedCalls: string[];
+  readonly coordinator: Coordinator;
 }
 
 function secrets(names: readonly string[]): Secrets {
@@ -49,10 +58,11 @@ async function stage(t: TestContext): Promise<Stage> {
     perClient: undefined,
   };
   const authenticator = new Authenticator(settings, secrets(['ada', 'bob']));
+  const coordinator = localCoordinator(t);
   const refusedCalls: string[] = [];
   const refused = (_: unknown, from: string, path: string, why: string) =>
     void refusedCalls.push(`${from.replace(/:\d+$/, '')} ${path} ${why}`);
-  const sidecar = await startSidecar(t, localCoordinator(t), { access: { authenticator, refused } });
+  const sidecar = await startSidecar(t, coordinator, { access: { authenticator, refused } });
   const metadata = (name: string) => {
     const made = new Metadata();
     made.set('authorization', `Bearer secret-${name}`);
@@ -60,6 +70,7 @@ async function stage(t: TestContext): Promise<Stage> {
   };
   return {
     ...sidecar,
+    coordinator,
     refusedCalls,
     metadata,
     session: (name) => new SessionClient(sidecar.raw, undefined, metadata(name)),
@@ -269,6 +280,25 @@ describe('principals are apart', () => {
     assert.match(await ended, /does not hold any more/);
     await bob.ask('dequeue', commands.dequeue(turn.token));
     assert.match((await failureOf(session('ada').failed())).message, /not known here/);
+  });
+
+  test('a call that waits ends with its token: it gives up its place, and gets no turn any more', async (t) => {
+    const { session, keep, raw, metadata, coordinator } = await stage(t);
+    const bob = session('bob');
+    const turn = turnOf(await bob.ask('enqueue', commands.enqueue()));
+    const waits = new Promise<string>((resolve) => {
+      const request = message(EnQueueRequest, { queue: 'q', key: 'k', consumerId: 'ada', wait: seconds(60) });
+      raw.enQueue(request, metadata('ada'), (error) =>
+        resolve(error === null ? 'a turn' : `${error.code} ${error.details}`),
+      );
+    });
+    const waiting = () => coordinator.stats().queues.reduce((sum, { view }) => sum + view.waitingCallers, 0);
+    await until(() => waiting() === 1);
+    keep('bob');
+    assert.match(await waits, /what ada showed .* does not hold any more/);
+    assert.equal(waiting(), 0);
+    await bob.ask('dequeue', commands.dequeue(turn.token));
+    turnOf(await bob.ask('enqueue', commands.enqueue({ wait: seconds(0) })));
   });
 
   test('who shows nothing reaches nothing but the health check, and it is told who was not let in', async (t) => {
