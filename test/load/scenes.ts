@@ -191,7 +191,7 @@ function leading(name: string): Scene {
     every: 200,
     async round({ session, signal }) {
       const inaugurate = () => {
-        if (chance(0.4)) throw new Error('no database');
+        if (chance(0.1)) throw new Error('no database');
       };
       const career = { inaugurate, execute: (_term: number, asked: AbortSignal) => pass(asked) };
       const leadership = session.lead('scheduler', career, { once: true });
