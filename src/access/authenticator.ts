@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { Refusal } from '../coordinator.js';
+import { Allowance } from './allowance.js';
 import { Grants } from './grants.js';
 import type { JwtVerifier } from './jwt.js';
 import { matches } from './pattern.js';
@@ -27,17 +28,23 @@ export interface Secrets {
 }
 
 export class Authenticator {
-  readonly #grants = new Map<string, Grants>();
+  readonly #named = new Map<string, Pick<Principal, 'grants' | 'allowance'>>();
   readonly #verified = new LRUCache<string, Principal>({ max: VERIFIED });
-  readonly #none = new Grants([]);
+  /** Of all whom the rights do not name. */
+  readonly #others: Pick<Principal, 'grants' | 'allowance'>;
 
   constructor(
     private readonly settings: AccessSettings,
     private secrets: Secrets,
     /** ms since the Unix epoch */
     private readonly clock: () => number = Date.now,
+    /** Monotonic, ms. */
+    now: () => number = () => performance.now(),
   ) {
-    for (const [name, rights] of settings.rights) this.#grants.set(name, new Grants(rights));
+    const { perClient, rights } = settings;
+    const allowance = (whose: string) => perClient && new Allowance(perClient, whose, now);
+    for (const [name, its] of rights) this.#named.set(name, { grants: new Grants(its), allowance: allowance(name) });
+    this.#others = { grants: new Grants([]), allowance: allowance('all whom auth.rights does not name') };
   }
 
   /** From now on these count. What was verified with keys that are gone is forgotten. */
@@ -109,7 +116,7 @@ export class Authenticator {
   }
 
   #known(name: string, proof: Proof): Identified {
-    return { ok: true, value: { name, proof, grants: this.#grants.get(name) ?? this.#none } };
+    return { ok: true, value: { name, proof, ...(this.#named.get(name) ?? this.#others) } };
   }
 
   #missing({ isUnix }: Shown): string {

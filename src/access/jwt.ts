@@ -1,5 +1,6 @@
 /** Signed tokens that somebody else gives out, as Kubernetes to its pods. */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose';
+import { isName } from './principal.js';
 import type { JwtSettings } from './settings.js';
 
 /** Signatures that who verifies them cannot make: `none` and secrets that both sides have are none. */
@@ -73,11 +74,6 @@ export class JwtVerifier {
 function verified(payload: JWTPayload, claim: string): Verified {
   const name = payload[claim];
   if (typeof name !== 'string' || !isName(name))
-    return { ok: false, why: `its claim "${claim}" is no name of 1 to 255 characters without control characters` };
+    return { ok: false, why: `its claim "${claim}" is no name of 1 to 255 bytes without control characters` };
   return { ok: true, name, until: ((payload.exp ?? 0) + CLOCK_TOLERANCE_S) * 1_000 };
-}
-
-/** The rule for names of principals; they become part of what is kept, and are shown to people. */
-export function isName(name: string): boolean {
-  return name.length > 0 && name.length <= 255 && !/\p{C}/u.test(name);
 }

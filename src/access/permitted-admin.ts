@@ -35,6 +35,8 @@ export class PermittedAdministration implements Administration {
 
   /** Those that may be viewed: of others not even the names are told. */
   async listQueues(request: ListQueuesRequest): Promise<Result<QueuePage>> {
+    const refusal = this.principal.allowance?.asks();
+    if (refusal !== undefined) return { ok: false, refusal };
     const seen: QueueView[] = [];
     for (let { after } = request; ; ) {
       const page = await this.admin.listQueues({ ...request, after });
@@ -116,7 +118,9 @@ export class PermittedAdministration implements Administration {
 
   /** @param queue unset: all that there are and will be */
   #refused(verb: Verb, queue: string | undefined): Result<never> | undefined {
-    const { grants } = this.principal;
+    const { grants, allowance } = this.principal;
+    const refusal = allowance?.asks();
+    if (refusal !== undefined) return { ok: false, refusal };
     const may = queue === undefined ? grants.mayEverywhere(verb) : grants.mayQueue(verb, queue);
     const what = queue === undefined ? EVERYTHING : `queue ${queue}`;
     return may ? undefined : { ok: false, refusal: notAllowed(this.principal, verb, what) };

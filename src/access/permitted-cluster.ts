@@ -32,11 +32,15 @@ export class PermittedCluster implements Cluster {
   async route(request: RouteRequest): Answer<'route'> {
     const isChange = request.group !== undefined || request.spread !== undefined;
     if (isChange) return this.#refused('operate') ?? this.cluster.route(request);
+    const refusal = this.principal.allowance?.asks();
+    if (refusal !== undefined) return { ok: false, refusal };
     if (this.principal.grants.mayQueue('view', request.queue)) return this.cluster.route(request);
     return { ok: false, refusal: notAllowed(this.principal, 'view', `queue ${request.queue}`) };
   }
 
   #refused(verb: Verb): Result<never> | undefined {
+    const refusal = this.principal.allowance?.asks();
+    if (refusal !== undefined) return { ok: false, refusal };
     if (this.principal.grants.mayEverywhere(verb)) return undefined;
     return { ok: false, refusal: notAllowed(this.principal, verb, EVERYTHING) };
   }

@@ -3,6 +3,7 @@ import type {
   AwaitLeaderRequest,
   CandidateView,
   GroupView,
+  LeaderKnows,
   Leaders,
   LeaderView,
   PredecessorView,
@@ -26,29 +27,46 @@ export class PermittedLeaders implements Leaders {
   ) {}
 
   stand(request: StandRequest, reply: Reply<CandidateView>): Waiting {
-    if (!this.#may('consume', request.group, reply)) return undefined;
+    if (!this.#settles(reply) || !this.#may('consume', request.group, reply)) return undefined;
     const candidateId = ownId(this.principal, request.candidateId);
     return this.leaders.stand({ ...request, candidateId }, new PlainReply(reply, plainCandidate));
   }
 
   report(request: ReportRequest, reply: Reply<ReportAnswer>): void {
-    if (this.#may('consume', request.group, reply)) this.leaders.report(request, reply);
+    if (this.#settles(reply) && this.#may('consume', request.group, reply)) this.leaders.report(request, reply);
   }
 
   withdraw(request: WithdrawRequest, reply: Reply<void>): void {
-    if (!this.#may('consume', request.group, reply)) return;
+    if (!this.#settles(reply) || !this.#may('consume', request.group, reply)) return;
     this.leaders.withdraw({ ...request, candidateId: ownId(this.principal, request.candidateId) }, reply);
   }
 
   /** Who stands may know who leads. */
   awaitLeader(request: AwaitLeaderRequest, reply: Reply<GroupView>): Waiting {
+    if (!this.#asks(reply, request.knows)) return undefined;
     const mayStand = this.principal.grants.mayGroup('consume', request.group);
     if (!mayStand && !this.#may('view', request.group, reply)) return undefined;
     return this.leaders.awaitLeader(request, new PlainReply(reply, plainGroup));
   }
 
   yieldLeader(group: string, reply: Reply<YieldView>): void {
-    if (this.#may('operate', group, reply)) this.leaders.yieldLeader(group, new PlainReply(reply, plainYield));
+    if (this.#asks(reply, undefined) && this.#may('operate', group, reply))
+      this.leaders.yieldLeader(group, new PlainReply(reply, plainYield));
+  }
+
+  /** @param knows what a call knew before that goes on; only its beginning counts */
+  #asks(reply: Reply<never>, knows: LeaderKnows | undefined): boolean {
+    const isFirst = knows === undefined || knows.term < 0;
+    const refusal = isFirst ? this.principal.allowance?.asks() : undefined;
+    if (refusal !== undefined) reply.refuse(refusal);
+    return refusal === undefined;
+  }
+
+  /** What candidates and leaders say: it keeps, or gives back, what they have. */
+  #settles(reply: Reply<never>): boolean {
+    const refusal = this.principal.allowance?.settles();
+    if (refusal !== undefined) reply.refuse(refusal);
+    return refusal === undefined;
   }
 
   #may(verb: Verb, group: string, reply: Reply<never>): boolean {

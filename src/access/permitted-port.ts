@@ -35,6 +35,8 @@ export class PermittedPort {
   }
 
   openSession(listener: SessionListener): Result<Session> {
+    const refusal = this.principal.allowance?.settles();
+    if (refusal !== undefined) return { ok: false, refusal };
     const opened = this.coordinator.openSession(listener);
     return opened.ok ? { ok: true, value: new PermittedSession(opened.value, this.principal) } : opened;
   }

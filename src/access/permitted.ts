@@ -23,6 +23,7 @@ import type {
   SubmitResult,
   Waiting,
 } from '../coordinator.js';
+import { counted, waitingOf } from './allowance.js';
 import { ownId, PlainReply, plainId } from './own-ids.js';
 import type { Principal } from './principal.js';
 import type { Verb } from './settings.js';
@@ -45,28 +46,34 @@ export class PermittedCalls<C extends Calls = Calls> implements Calls {
   ) {}
 
   enQueue(request: EnQueueRequest, reply: Reply<EnQueueAnswer>): Waiting {
-    if (!this.#may('consume', request.queue, reply)) return undefined;
-    return this.calls.enQueue(this.#withOwnTicket(request), new PlainReply(reply, plainEnQueue));
+    if (!this.#asks(reply, request.wait !== 0) || !this.#may('consume', request.queue, reply)) return undefined;
+    const its = this.#counted(new PlainReply(reply, plainEnQueue));
+    return waitingOf(its, this.calls.enQueue(this.#withOwnTicket(request), its));
   }
 
   deQueue(request: DeQueueRequest, reply: Reply<DeQueueAnswer>): void {
-    if (!this.#may('consume', request.queue, reply)) return;
+    if (!this.#settles(reply) || !this.#may('consume', request.queue, reply)) return;
     const { holder } = request;
     const own = 'ticket' in holder ? { ...request, holder: { ticket: ownId(this.principal, holder.ticket) } } : request;
     this.calls.deQueue(own, reply);
   }
 
   submit(request: SubmitRequest, reply: Reply<SubmitAnswer>): Waiting {
+    if (!this.#asks(reply, request.waitForRoom > 0)) return undefined;
     const may = this.#may('produce', request.queue, reply) && this.#mayWaitFor(request.items, reply);
-    return may ? this.calls.submit(request, new PlainReply(reply, plainSubmit)) : undefined;
+    if (!may) return undefined;
+    const its = this.#counted(new PlainReply(reply, plainSubmit));
+    return waitingOf(its, this.calls.submit(request, its));
   }
 
   acquire(request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
-    return this.#mayAcquire(request, reply) ? this.calls.acquire(this.#withOwnTicket(request), reply) : undefined;
+    if (!this.#asks(reply, request.wait > 0) || !this.#mayAcquire(request, reply)) return undefined;
+    const its = this.#counted(reply);
+    return waitingOf(its, this.calls.acquire(this.#withOwnTicket(request), its));
   }
 
   ack(request: AckRequest, reply: Reply<AckAnswer>): Waiting {
-    if (!this.#may('consume', request.queue, reply)) return undefined;
+    if (!this.#settles(reply) || !this.#may('consume', request.queue, reply)) return undefined;
     for (const { queue } of request.followUps) if (!this.#may('produce', queue, reply)) return undefined;
     if (
       request.followUps.length > 0 &&
@@ -79,20 +86,49 @@ export class PermittedCalls<C extends Calls = Calls> implements Calls {
     const { next } = request;
     if (next === undefined) return this.calls.ack(request, new PlainReply(reply, plainAck));
     if (!this.#mayAcquire(next, reply)) return undefined;
-    return this.calls.ack({ ...request, next: this.#withOwnTicket(next) }, new PlainReply(reply, plainAck));
+    const its = this.#counted(new PlainReply(reply, plainAck));
+    return waitingOf(its, this.calls.ack({ ...request, next: this.#withOwnTicket(this.#nextOf(next)) }, its));
   }
 
   nack(request: NackRequest, reply: Reply<NackAnswer>): void {
-    if (this.#may('consume', request.queue, reply)) this.calls.nack(request, reply);
+    if (this.#settles(reply) && this.#may('consume', request.queue, reply)) this.calls.nack(request, reply);
   }
 
   renew(request: RenewRequest, reply: Reply<RenewAnswer>): void {
+    if (!this.#settles(reply)) return;
     for (const { queue } of request.turns) if (!this.#may('consume', queue, reply)) return;
     this.calls.renew(request, reply);
   }
 
   awaitItem(request: AwaitRequest, reply: Reply<AwaitAnswer>): Waiting {
-    return this.#may('produce', request.queue, reply) ? this.calls.awaitItem(request, reply) : undefined;
+    if (!this.#asks(reply, request.wait > 0) || !this.#may('produce', request.queue, reply)) return undefined;
+    const its = this.#counted(reply);
+    return waitingOf(its, this.calls.awaitItem(request, its));
+  }
+
+  #counted<A>(reply: Reply<A>): Reply<A> {
+    return counted(this.principal.allowance, reply);
+  }
+
+  /** @param mayWait the answer may come later */
+  #asks(reply: Reply<never>, mayWait: boolean): boolean {
+    const { allowance } = this.principal;
+    if (allowance === undefined) return true;
+    const refusal = (mayWait ? allowance.waits() : undefined) ?? allowance.asks();
+    if (refusal !== undefined) reply.refuse(refusal);
+    return refusal === undefined;
+  }
+
+  #settles(reply: Reply<never>): boolean {
+    const refusal = this.principal.allowance?.settles();
+    if (refusal !== undefined) reply.refuse(refusal);
+    return refusal === undefined;
+  }
+
+  /** What is done is settled in any case: where no more calls may wait, only what is there comes with it. */
+  #nextOf(next: AcquireRequest): AcquireRequest {
+    const isFull = next.wait > 0 && this.principal.allowance?.waits() !== undefined;
+    return isFull ? { ...next, wait: 0 } : next;
   }
 
   #withOwnTicket<R extends { readonly ticket: string | undefined }>(request: R): R {

@@ -1,4 +1,8 @@
+import type { Allowance } from './allowance.js';
 import type { Grants } from './grants.js';
+
+/** Of a name, bytes of UTF-8: with what stands behind it before an id (see own-ids.ts) 256, which a link between sidecars takes. */
+const LONGEST_NAME = 255;
 
 /** By what it is known who somebody is: what can be taken away, or ends, ends what was opened with it. */
 export type Proof =
@@ -12,6 +16,8 @@ export type Proof =
 export interface Principal {
   readonly name: string;
   readonly grants: Grants;
+  /** Unset: it may ask as much as it can. */
+  readonly allowance: Allowance | undefined;
   readonly proof: Proof;
 }
 
@@ -24,4 +30,9 @@ export interface Shown {
   readonly isUnix: boolean;
   /** Nobody on the way can read along: TLS, loopback, a socket. */
   readonly isPrivate: boolean;
+}
+
+/** The rule for names of principals; they become part of what is kept, and are shown to people. */
+export function isName(name: string): boolean {
+  return name.length > 0 && Buffer.byteLength(name) <= LONGEST_NAME && !/\p{C}/u.test(name);
 }

@@ -33,6 +33,13 @@ export interface JwtSettings {
   readonly name: string;
 }
 
+/** How much one principal may ask of a sidecar. Unset: without a bound. */
+export interface ClientBounds {
+  readonly callsPerSecond: number | undefined;
+  /** Calls that wait at once. */
+  readonly waiting: number | undefined;
+}
+
 export interface AccessSettings {
   /** Path of the file of tokens. */
   readonly tokens: string | undefined;
@@ -42,6 +49,7 @@ export interface AccessSettings {
   readonly unix: string | undefined;
   /** By the names of principals. */
   readonly rights: ReadonlyMap<string, readonly Right[]>;
+  readonly perClient: ClientBounds | undefined;
 }
 
 /** A token as it is kept: nobody can make the token of it. */

@@ -1,7 +1,7 @@
 /** `keyturn token new`: makes a token, and the line for the file of tokens. */
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
-import { isName } from '../access/jwt.js';
+import { isName } from '../access/principal.js';
 import { hashOf, newToken } from '../access/tokens.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';

@@ -1,7 +1,8 @@
 /** The settings of access control: who somebody is, and what they may do. Only in the file: rights are read as a whole. */
-import type { AccessSettings, CertificateRule, JwtSettings, Right } from '../access/settings.js';
+import { isName } from '../access/principal.js';
+import type { AccessSettings, CertificateRule, ClientBounds, JwtSettings, Right } from '../access/settings.js';
 import { VERBS } from '../access/settings.js';
-import { choice, type Kind, listOf, optional, path, refuse, scalar, type YamlValue } from './kinds.js';
+import { choice, count, type Kind, listOf, optional, path, refuse, scalar, type YamlValue } from './kinds.js';
 import { type Group, groupKind, under, uniqueEntries, writeGroup } from './settings-table.js';
 
 const MOST_PRINCIPALS = 10_000;
@@ -10,9 +11,8 @@ const MOST_PATTERNS = 1_000;
 
 /** It becomes part of what is kept, and is shown to people. */
 export const principalName: Kind<string> = scalar({
-  allowed: 'a name of 1 to 255 characters without control characters',
-  parse: (value) =>
-    typeof value === 'string' && value.length > 0 && value.length <= 255 && !/\p{C}/u.test(value) ? value : undefined,
+  allowed: 'a name of 1 to 255 bytes without control characters',
+  parse: (value) => (typeof value === 'string' && isName(value) ? value : undefined),
   write: (value) => value,
 });
 
@@ -59,6 +59,22 @@ const JWT: Group<JwtSettings> = {
     audience: { kind: word, doc: 'The claim `aud` that they must have: without it tokens for others would do.' },
     keys: { kind: path, doc: 'File with the JWK set of the public keys; read again when it changes.' },
     name: { kind: word, doc: 'The claim that names the principal.' },
+  },
+};
+
+const MOST_CALLS = 10_000_000;
+const NO_BOUNDS: ClientBounds = { callsPerSecond: undefined, waiting: undefined };
+const BOUNDS: Group<ClientBounds> = {
+  refusals: {},
+  table: {
+    callsPerSecond: {
+      kind: optional(count(1, MOST_CALLS), 'none', 1),
+      doc: 'Calls and commands of a principal in a second, of all its connections to this sidecar. As many again may end or renew what it has.',
+    },
+    waiting: {
+      kind: optional(count(1, MOST_CALLS), 'none', 1),
+      doc: 'Calls and commands of a principal that wait at once, of all its connections to this sidecar.',
+    },
   },
 };
 
@@ -111,6 +127,7 @@ export const NO_ACCESS: AccessSettings = Object.freeze({
   jwt: undefined,
   unix: undefined,
   rights: new Map(),
+  perClient: undefined,
 });
 
 export const ACCESS_DOC = 'Who may ask what. Without it whoever reaches the sidecar may ask everything.';
@@ -132,5 +149,9 @@ export const ACCESS_GROUP: Group<AccessSettings> = {
     },
     unix: { kind: optional(principalName, 'none', ''), doc: 'Who comes by the Unix socket, is this.' },
     rights: { kind: rights, doc: 'What each may do. Who is not named may do nothing.' },
+    perClient: {
+      kind: optional(groupKind(BOUNDS), 'none', NO_BOUNDS),
+      doc: 'How much each principal may ask, so that none takes the time of the others.',
+    },
   },
 };

@@ -19,6 +19,7 @@ const SETTINGS: AccessSettings = {
   jwt: JWT,
   unix: 'local',
   rights: new Map([['ada', [{ queues: ['*'], groups: [], may: ['view'] }]]]),
+  perClient: undefined,
 };
 
 const ADA = newToken();

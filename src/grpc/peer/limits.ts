@@ -1,4 +1,5 @@
 /** Bounds of a link. Both sides must have the same windows. */
+import type { Limits } from '../../coordinator.js';
 
 /** What is larger takes the other lane. At 1 Gbit/s this takes half a millisecond. */
 export const LARGE_BYTES = 65_536;
@@ -23,3 +24,11 @@ export const MOST_PRINCIPAL = 256;
 export const BEAT = 500;
 /** ms; a link that is broken for longer is over. */
 export const BROKEN_FOR = 1_000;
+
+/**
+ * What a home allows in what gateways ask: a gateway has looked at ids already, and says each with the name of its principal
+ * before it.
+ */
+export function atHome(limits: Limits): Limits {
+  return { ...limits, idBytes: limits.idBytes + MOST_PRINCIPAL };
+}

@@ -12,6 +12,7 @@ import { type Certificates, TlsCredentials } from '../server/tls-credentials.js'
 import { LinkGate } from './gate.js';
 import type { HandOverStep } from './hand-over-step.js';
 import { HomeStream } from './home-stream.js';
+import { atHome } from './limits.js';
 import { PEER_SERVICE, peerServer, peerService, SCHEDULER } from './transport.js';
 
 interface PeerServerOptions {
@@ -82,7 +83,7 @@ class RunningPeerServer implements PeerServer {
     this.#tls = certificates && new TlsCredentials(certificates);
     this.#gate = new LinkGate({
       scheduler: SCHEDULER,
-      check: new Check(limits),
+      check: new Check(atHome(limits)),
       log,
       ...(failed === undefined ? {} : { failed }),
       home: (partition) => options.home(partition),

@@ -29,7 +29,7 @@ async function stage(t: TestContext): Promise<Stage> {
     jwt: undefined,
   });
   const rights = new Map([['ada', [ALL]]]);
-  const settings = { tokens: 't', certificates: [], jwt: undefined, unix: undefined, rights };
+  const settings = { tokens: 't', certificates: [], jwt: undefined, unix: undefined, rights, perClient: undefined };
   const authenticator = new Authenticator(settings, secrets(['first']));
   const access = { authenticator, refused: () => {} };
   const { address, server } = await startSidecar(t, localCoordinator(t), { access });

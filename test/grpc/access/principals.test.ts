@@ -46,6 +46,7 @@ async function stage(t: TestContext): Promise<Stage> {
     jwt: undefined,
     unix: undefined,
     rights: new Map(Object.entries(RIGHTS)),
+    perClient: undefined,
   };
   const authenticator = new Authenticator(settings, secrets(['ada', 'bob']));
   const refusedCalls: string[] = [];

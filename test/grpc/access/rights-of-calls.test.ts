@@ -124,6 +124,7 @@ async function sidecar(t: TestContext): Promise<Client> {
     jwt: undefined,
     unix: undefined,
     rights: names,
+    perClient: undefined,
   };
   const tokens = new Tokens(
     [...names.keys()].map((name) => ({ name, sha256: hashOf(`token-of-${name}`), until: undefined })),

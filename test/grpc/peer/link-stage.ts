@@ -105,7 +105,7 @@ export class LinkedSession implements SessionListener {
   readonly notices: Notice[] = [];
   wasReplaced = false;
 
-  constructor(coordinator: Coordinator, sessionId: string, ttl: number, stamp?: SessionStamp) {
+  constructor(coordinator: Pick<Coordinator, 'openSession'>, sessionId: string, ttl: number, stamp?: SessionStamp) {
     this.session = told(coordinator.openSession(this));
     this.worker = new Worker(this.session);
     const request = { consumerId: 'worker', sessionId, ttl };

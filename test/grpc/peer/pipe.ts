@@ -6,6 +6,7 @@ import type { Dial, DialedStream, DialListener } from '../../../src/grpc/peer/di
 import { LinkGate } from '../../../src/grpc/peer/gate.js';
 import type { HandOverStep } from '../../../src/grpc/peer/hand-over-step.js';
 import { type Gate, HomeStream } from '../../../src/grpc/peer/home-stream.js';
+import { atHome } from '../../../src/grpc/peer/limits.js';
 import { PeerLinks } from '../../../src/grpc/peer/links.js';
 import type { Scheduler } from '../../../src/grpc/session/flow.js';
 
@@ -115,7 +116,7 @@ export class Linked {
     const say = (_fields: object, message: string): void => void this.logged.push(message);
     this.gate = new LinkGate({
       scheduler: homeScheduler,
-      check: new Check(options.limits),
+      check: new Check(atHome(options.limits)),
       log: {
         info: say,
         warn: say,
