@@ -91,7 +91,7 @@ export class ServeProcess {
     return { status: response.status, body: await response.text() };
   }
 
-  signal(name: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): void {
+  signal(name: 'SIGTERM' | 'SIGINT' | 'SIGKILL' | 'SIGUSR2'): void {
     this.#child.kill(name);
   }
 

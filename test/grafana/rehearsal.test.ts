@@ -25,6 +25,8 @@ const RESTS_AT_ZERO: ReadonlySet<string> = new Set([
   'Queues that do not move',
   'Internal errors',
   'Writes that failed',
+  // A worker that stands once withdraws before it says that it has stopped: that is no failure to the sidecar.
+  'Inaugurations that failed, by group',
 ]);
 
 /** Queues of the load to which many things never happen: no turn starts, nothing is submitted, nobody calls. */

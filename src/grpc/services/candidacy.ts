@@ -40,6 +40,7 @@ const MOST_UNHEARD = 100;
 /** Who has stopped and is still known as one that lost its term says so again after this long, ms. */
 const STOPPED_AGAIN = 1_000;
 const NOTHING = new Uint8Array(0);
+const NONE: readonly Unheard[] = [];
 /** No worker says so many different things. */
 const MOST_LATER = 100;
 
@@ -56,9 +57,10 @@ export class Candidacy {
   #isWithdrawn = false;
   #declined: number | undefined;
   #alives = 0;
-  #unheard: Unheard[] = [];
-  /** Calls that are repeated later, by what they say: what is said twice is repeated once. */
-  readonly #later = new Map<string, () => void>();
+  /** Most have none, so that nothing is held for it. */
+  #unheard: readonly Unheard[] = NONE;
+  /** Calls that are repeated later, by what they say: what is said twice is repeated once. Made with the first. */
+  #later: Map<string, () => void> | undefined;
 
   constructor(
     readonly id: number,
@@ -116,7 +118,7 @@ export class Candidacy {
       {
         answer: (said) => this.#lives(term, number, said),
         refuse: () => {
-          if (this.#unheard.length < MOST_UNHEARD) this.#unheard.push({ number, term });
+          if (this.#unheard.length < MOST_UNHEARD) this.#unheard = [...this.#unheard, { number, term }];
         },
       },
     );
@@ -133,7 +135,7 @@ export class Candidacy {
     }
     const isBefore = (one: Unheard) => one.term === term && one.number < number;
     const confirmed = 1 + this.#unheard.filter(isBefore).length;
-    this.#unheard = this.#unheard.filter((one) => one.term >= term && !isBefore(one));
+    if (this.#unheard.length > 0) this.#unheard = this.#unheard.filter((one) => one.term >= term && !isBefore(one));
     const kept = { term: BigInt(term), ttl: toDuration(said.ttl) };
     for (let left = confirmed; left > 0; left -= 1) this.host.tell(this.id, { $case: 'kept', value: kept });
     return true;
@@ -150,8 +152,8 @@ export class Candidacy {
   /** The stream is gone: the candidate is absent from now on. */
   close(): void {
     this.#isOver = true;
-    for (const callOff of this.#later.values()) callOff();
-    this.#later.clear();
+    for (const callOff of this.#later?.values() ?? []) callOff();
+    this.#later = undefined;
     this.#pending?.cancel();
     this.#pending = undefined;
   }
@@ -248,17 +250,19 @@ export class Candidacy {
 
   #inTime(what: string, wait: number, task: () => void): void {
     this.#callOff(what);
-    const [oldest] = this.#later.keys();
-    if (oldest !== undefined && this.#later.size >= MOST_LATER) this.#callOff(oldest);
+    this.#later ??= new Map();
+    const later = this.#later;
+    const [oldest] = later.keys();
+    if (oldest !== undefined && later.size >= MOST_LATER) this.#callOff(oldest);
     const callOff = this.host.after(wait, () => {
-      this.#later.delete(what);
+      later.delete(what);
       task();
     });
-    this.#later.set(what, callOff);
+    later.set(what, callOff);
   }
 
   #callOff(what: string): void {
-    this.#later.get(what)?.();
-    this.#later.delete(what);
+    this.#later?.get(what)?.();
+    this.#later?.delete(what);
   }
 }

@@ -3,7 +3,13 @@ import assert from 'node:assert/strict';
 import { on, once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { type ClientDuplexStream, credentials } from '@grpc/grpc-js';
-import type { Coordinator, GroupView, LeaderKnows, Reply } from '../../../src/coordinator.js';
+import {
+  type Coordinator,
+  type GroupView,
+  LEADER_LIMITS,
+  type LeaderKnows,
+  type Reply,
+} from '../../../src/coordinator.js';
 import type { LeadCommand, LeadNews, LeadRequest, LeadResponse } from '../../../src/grpc/gen/keyturn/v1/leader.js';
 import * as wire from '../../../src/grpc/gen/keyturn/v1/leader.js';
 import { LocalCoordinator } from '../../../src/local/coordinator.js';
@@ -161,6 +167,22 @@ test('a candidacy that is wrong is refused with the field, and the others go on'
       /stand\.ttl: 0.000000001s is not allowed; allowed: 500 ms to 3600000 ms/,
     ],
     [stand({ metadata: new Map([['m', 'x'.repeat(8_192)]]) }), /stand\.metadata: 8193 bytes/],
+    [
+      stand({ ttl: { seconds: 3_600n, nanos: 1_000_000 } }),
+      /stand\.ttl: 3600\.001s is not allowed; allowed: 500 ms to 3600000 ms/,
+    ],
+    [
+      stand({ inaugurateTimeout: { seconds: 0n, nanos: 99_000_000 } }),
+      /stand\.inaugurate_timeout: 0\.099s is not allowed; allowed: 100 ms to 86400000 ms/,
+    ],
+    [
+      stand({ handOverTimeout: { seconds: 86_400n, nanos: 1_000_000 } }),
+      /stand\.hand_over_timeout: 86400\.001s is not allowed; allowed: 100 ms to 86400000 ms/,
+    ],
+    [
+      stand({ metadata: new Map(Array.from({ length: 65 }, (_, at) => [`m${at}`, ''])) }),
+      /stand\.metadata: 65 entries is not allowed; allowed: up to 64/,
+    ],
   ];
   for (const [command, wanted] of cases) {
     stream.say([3, command]);
@@ -265,4 +287,24 @@ test('who was asked to hand over, for whom and when is written down, also by whi
   assert.deepEqual(fields, { group: 'g', candidateId: 'a', term: Number(value.term) });
   assert.match(peer, /^127\.0\.0\.1:\d+$/);
   stream.cancel();
+});
+
+test('one more candidacy than a stream may have is refused, and the others go on', async (t) => {
+  const { client } = await served(t);
+  const stream = new Stream(client.lead());
+  const most = LEADER_LIMITS.candidaciesOfStream;
+  for (let first = 1; first <= most; first += 1_000)
+    stream.say(...Array.from({ length: 1_000 }, (_, at) => [first + at, stand({ group: `g${first + at}` })] as const));
+  stream.say([most + 1, stand({ group: 'late' })]);
+  for (;;) {
+    const { news, candidacy } = await stream.next();
+    if (news?.$case === 'refused') {
+      assert.equal(candidacy, most + 1);
+      assert.match(news.value.message, /no more than 10000 candidacies on one stream; open another one/);
+      break;
+    }
+  }
+  stream.say([7, { $case: 'withdraw', value: {} }]);
+  stream.say([most + 2, stand({ group: 'later', ttl: { seconds: 1n, nanos: 0 } })]);
+  for (let told = await stream.next(); told.candidacy !== most + 2; told = await stream.next());
 });
