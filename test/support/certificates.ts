@@ -20,12 +20,19 @@ export interface Pair {
   readonly key: string;
 }
 
+export interface AlternativeName {
+  readonly type: 'dns' | 'url' | 'email';
+  readonly value: string;
+}
+
 export interface LeafOptions {
   /** The common name; nobody checks it. */
   readonly name: string;
   readonly use: 'server' | 'client';
   /** The host names and IP addresses of a server. Default: this machine's loopback. */
   readonly hosts?: readonly string[];
+  /** Other alternative names, those of a client too. */
+  readonly names?: readonly AlternativeName[];
   /** When it ends, ms from now; it begins a day before the earlier of now and that. Default: a week. */
   readonly endsIn?: number;
 }
@@ -67,7 +74,13 @@ export class Authority {
     return new Authority(pemOf(certificate), certificate, keys);
   }
 
-  async issue({ name, use, hosts = LOOPBACK_HOSTS, endsIn = WEEK }: LeafOptions): Promise<Pair> {
+  async issue({
+    name,
+    use,
+    hosts = use === 'server' ? LOOPBACK_HOSTS : [],
+    names = [],
+    endsIn = WEEK,
+  }: LeafOptions): Promise<Pair> {
     const keys = await makeKeys();
     const certificate = await X509CertificateGenerator.create({
       ...validFor(endsIn),
@@ -82,7 +95,7 @@ export class Authority {
         new ExtendedKeyUsageExtension([ExtendedKeyUsage[use === 'server' ? 'serverAuth' : 'clientAuth']]),
         await AuthorityKeyIdentifierExtension.create(this.keys.publicKey),
         await SubjectKeyIdentifierExtension.create(keys.publicKey),
-        ...(use === 'server' ? [alternativeNames(hosts)] : []),
+        ...(hosts.length + names.length > 0 ? [alternativeNames(hosts, names)] : []),
       ],
     });
     return { cert: pemOf(certificate), key: pemOfKey(keys.privateKey) };
@@ -101,11 +114,13 @@ export async function rsaPair(): Promise<Pair> {
   return { cert: pemOf(certificate), key: pemOfKey(keys.privateKey) };
 }
 
-function alternativeNames(hosts: readonly string[]): SubjectAlternativeNameExtension {
+function alternativeNames(
+  hosts: readonly string[],
+  names: readonly AlternativeName[],
+): SubjectAlternativeNameExtension {
   const isIp = (host: string) => /^[\d.]+$|:/.test(host);
-  return new SubjectAlternativeNameExtension(
-    hosts.map((host) => ({ type: isIp(host) ? ('ip' as const) : ('dns' as const), value: host })),
-  );
+  const ofHosts = hosts.map((host) => ({ type: isIp(host) ? ('ip' as const) : ('dns' as const), value: host }));
+  return new SubjectAlternativeNameExtension([...ofHosts, ...names]);
 }
 
 /** Whole seconds, as certificates have them. */

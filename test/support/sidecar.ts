@@ -46,9 +46,9 @@ export interface Sidecar {
 export interface SidecarOptions {
   readonly listen?: string;
   readonly limits?: Partial<Limits>;
-  /** Unset: no TLS. */
   /** Unset: whoever reaches it may ask everything. */
   readonly access?: Access;
+  /** Unset: no TLS. */
   readonly tls?: { readonly server: Certificates; readonly client: TlsOptions };
 }
 
