@@ -136,6 +136,32 @@ func TestALeaderThatIgnoresItsContextIsCutOffByAShutdown(t *testing.T) {
 	}
 }
 
+// The deadline of the hand-over is here by this process's clock, at the sidecar by its own: either may be first.
+func TestAHandOverThatHangsIsToldWhyItsTermIsLost(t *testing.T) {
+	t.Parallel()
+	client := dial(t, sharedSidecar(t).address)
+	begun, ended, loss := make(chan *keyturn.Term, 1), make(chan error, 1), make(chan keyturn.TermLoss, 1)
+	career := working(begun, ended)
+	career.HandOver = func(ctx context.Context, term *keyturn.Term, _ keyturn.HandOverReason) ([]byte, error) {
+		<-ctx.Done()
+		<-term.Lost()
+		loss <- term.Loss()
+		return nil, ctx.Err()
+	}
+	options := keyturn.LeadOptions{HandOverTimeout: 200 * time.Millisecond, Once: true}
+	leadership := must(client.Lead(context.Background(), queueOf(t), career, options))(t)
+	if early := (<-begun).Loss(); early != "" {
+		t.Errorf("it is lost before it is: %q", early)
+	}
+	leadership.Yield()
+	if told := <-loss; told != keyturn.TermLossHandOverTimeout {
+		t.Errorf("it is lost because of %q", told)
+	}
+	if err := leadership.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
 func TestALeaderMayStopItselfAndYieldAtAnyTime(t *testing.T) {
 	t.Parallel()
 	client := dial(t, sharedSidecar(t).address)

@@ -140,6 +140,14 @@ func (t *Term) Progress() {
 // Lost is closed when the term is lost, also after the worker was asked to hand over.
 func (t *Term) Lost() <-chan struct{} { return t.lostCtx.Done() }
 
+// Loss says why the term is lost; empty: it is not. The context of a hand-over does not always tell: its deadline may come
+// before the loss is heard of.
+func (t *Term) Loss() TermLoss {
+	t.leadership.link.mu.Lock()
+	defer t.leadership.link.mu.Unlock()
+	return t.loss
+}
+
 // live says that it lives, and goes on doing so. The lock is held, as in all that follows.
 func (t *Term) live() {
 	if t.over || t.loss != "" {

@@ -117,7 +117,7 @@ func (l *leading) phase(ctx context.Context, name string, plan *phase, term *key
 		defer close(told)
 		select {
 		case <-term.Lost():
-			l.tellLoss(ctx, term)
+			l.tellLoss(term)
 		case <-ended:
 		}
 	}()
@@ -132,10 +132,10 @@ func (l *leading) phase(ctx context.Context, name string, plan *phase, term *key
 	return done, err
 }
 
-func (l *leading) tellLoss(ctx context.Context, term *keyturn.Term) {
-	var lost *keyturn.TermLostError
-	if errors.As(context.Cause(term.Context()), &lost) || errors.As(context.Cause(ctx), &lost) {
-		l.event("lost", fields{"term": term.Number, "cause": lost.Loss})
+// tellLoss: a term that is over, and not lost, ends that channel, too.
+func (l *leading) tellLoss(term *keyturn.Term) {
+	if loss := term.Loss(); loss != "" {
+		l.event("lost", fields{"term": term.Number, "cause": loss})
 	}
 }
 
