@@ -91,6 +91,19 @@ for (const [who, line, told] of FAILURES) {
   });
 }
 
+test('of a scenario that failed the step is named, and what there was instead', () => {
+  const step = '          leaders.yaml:364: step 8, event: not within 12 ms: the event';
+  const output = `FAILED  go  leaders: it hangs (12 ms)\n${step}\n          there was another\nok      go  more (1 ms)\n`;
+  deepStrictEqual(saidOf(output).failures, [
+    'FAILED  go  leaders: it hangs (12 ms)\n      leaders.yaml:364: step 8, event: not within 12 ms: the event\n      there was another',
+  ]);
+  const { failures } = saidOf(`FAILED  go  it\n${`          ${'x'.repeat(2_000)}\n`.repeat(9)}`);
+  deepStrictEqual(
+    failures[0]?.split('\n').map((line) => line.length),
+    [14, 1_006, 1_006, 1_006],
+  );
+});
+
 test('of very many failures and long lines only so much is told', () => {
   const output = Array.from({ length: 1_000 }, (_, at) => `FAILED ${at} ${'x'.repeat(1_000)}\n`).join('');
   const { failures, last } = saidOf(output);
