@@ -1,5 +1,5 @@
 /** What one scenario is played on: sidecar, proxy, players, and the names that it has given. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Fields, isFields } from '../fields.js';
@@ -78,6 +78,7 @@ export class Stage {
     try {
       const bound = new Map([['folder', folder]]);
       if (scenario.certificates) bound.set('certificates', await makeCertificates(folder));
+      for (const [name, text] of Object.entries(scenario.files)) await putFile(folder, name, text);
       if (shared === undefined || sharing === undefined) own = await ownSidecar(scenario, folder, bound, behind);
       const sidecar = own ?? shared?.sidecar;
       if (sidecar === undefined) throw new Error('there is no sidecar');
@@ -152,6 +153,11 @@ export class Stage {
     );
   }
 
+  /** A file in the folder of the scenario, whole or not at all: whoever reads it meanwhile has the one before. */
+  write(name: string, text: string): Promise<void> {
+    return putFile(this.folder, name, text);
+  }
+
   /** @returns what went wrong while everything was closed */
   async leave(isWell: boolean): Promise<string | undefined> {
     let wrong: string | undefined;
@@ -167,6 +173,12 @@ export class Stage {
     await rm(this.folder, { recursive: true, force: true });
     return wrong;
   }
+}
+
+async function putFile(folder: string, name: string, text: string): Promise<void> {
+  const path = join(folder, name);
+  await writeFile(`${path}.new`, text);
+  await rename(`${path}.new`, path);
 }
 
 async function ownSidecar(

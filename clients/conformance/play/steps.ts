@@ -63,6 +63,10 @@ const ACTS: Readonly<Record<string, Perform>> = {
   ask: (stage, step, bound) => asked(stage, step, bound),
   until: (stage, step, bound) => until(stage, step, bound),
   check: (stage, { body, words }) => compare(stage, words['expect'], filled(body, stage.bindings)),
+  write: (stage, { body }) => {
+    const { file, text } = fieldsOf(filled(body, stage.bindings));
+    return stage.write(String(file), String(text));
+  },
   bind: (stage, { body }) => {
     for (const [name, value] of Object.entries(fieldsOf(body))) stage.bindings.set(name, filled(value, stage.bindings));
   },

@@ -21,6 +21,7 @@ const SCENARIO = fields(
     name: text,
     contract: text,
     sidecar: SIDECAR,
+    files: mapOf(text),
     proxy: flag,
     certificates: flag,
     cluster: flag,
@@ -119,6 +120,7 @@ function scenarioOf(scenario: Fields, name: string, place: Placed, path: Path): 
     name,
     contract: String(scenario['contract']),
     sidecar: sidecarPlan(scenario['sidecar']),
+    files: isFields(scenario['files']) ? textsOf(scenario['files']) : {},
     proxy: scenario['proxy'] === true,
     certificates: scenario['certificates'] === true,
     cluster: scenario['cluster'] === true,
@@ -127,6 +129,10 @@ function scenarioOf(scenario: Fields, name: string, place: Placed, path: Path): 
     clients: Object.fromEntries(Object.entries(clients).map(([client, open]) => [client, isFields(open) ? open : {}])),
     steps: stepsOf(scenario['steps'], place, [...path, 'steps']),
   };
+}
+
+function textsOf(files: Fields): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(files).map(([name, text]) => [name, String(text)]));
 }
 
 function sidecarPlan(plan: unknown): SidecarPlan {

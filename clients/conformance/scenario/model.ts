@@ -9,6 +9,8 @@ export interface Scenario {
   /** The sentence of the contract that it checks. */
   readonly contract: string;
   readonly sidecar: SidecarPlan;
+  /** In its folder before the sidecar starts: texts by name. */
+  readonly files: Readonly<Record<string, string>>;
   readonly proxy: boolean;
   /** It gets a folder with certificates, `$certificates`. */
   readonly certificates: boolean;

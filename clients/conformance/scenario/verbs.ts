@@ -81,6 +81,7 @@ const OF_THE_STAGE: Readonly<Record<string, Verb>> = {
   ask: { body: QUESTION, words: { expect: pattern(), error: ERROR } },
   until: { body: QUESTION, words: { expect: pattern() } },
   check: { body: anything, words: { expect: pattern() } },
+  write: { body: fields({ file: text, text: t }, ['file', 'text']), words: {} },
   bind: { body: mapOf(anything), words: {} },
   mark: { body: text, words: {} },
   one_refuses: { body: (given, path, tell) => steps(given, path, tell), words: { error: ERROR } },
