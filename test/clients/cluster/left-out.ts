@@ -32,8 +32,8 @@ const SAME: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** What differs behind a gateway: sessions and breaks, turns over several homes, items, lives. TypeScript plays all. */
-const OF_OTHERS = /^(connection|lives|turns|items|crossings): /;
+/** What differs behind a gateway: sessions and breaks, turns over several homes, items, lives, leaders. TypeScript plays all. */
+const OF_OTHERS = /^(connection|lives|turns|items|crossings|leaders): /;
 const LEFT_TO_TYPESCRIPT = 'the gateway does the same for every language: TypeScript plays it';
 
 /**
