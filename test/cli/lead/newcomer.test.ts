@@ -7,7 +7,9 @@ import { keyturn, put, serve, temporaryFolder, until } from '../keyturn-process.
 import { LeadShell, lastFirst } from './lead-shell.js';
 
 const [, section = ''] = /^## Leaders\n([\s\S]*?)^## /m.exec(read('README.md').text) ?? [];
-const [script = '', typed = ''] = [...section.matchAll(/^```(?:ba)?sh\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
+const [script = '', typed = ''] = [...section.matchAll(/^```(?:ba)?sh\n([\s\S]*?)^```$/gm)].map(
+  ([, block = '']) => block,
+);
 
 test('S388: what the README says of leaders is so in two shells', async (t) => {
   const cleanup = lastFirst(t);
