@@ -3,6 +3,7 @@ import type { OpenTelemetryApi } from '@keyturn/client';
 
 type Api = OpenTelemetryApi;
 type Context = ReturnType<Api['context']['active']>;
+type State = ReturnType<Api['createTraceState']>;
 type SpanContext = NonNullable<ReturnType<Api['trace']['getSpanContext']>>;
 type Span = Parameters<Api['trace']['setSpan']>[1];
 type Options = NonNullable<
@@ -51,6 +52,11 @@ export class FakeSpan implements Span {
   }
 }
 
+export function traceState(raw: string): State {
+  const same: State = { set: () => same, unset: () => same, get: () => undefined, serialize: () => raw };
+  return same;
+}
+
 class FakeContext implements Context {
   constructor(readonly span: SpanContext | undefined) {}
 
@@ -94,9 +100,7 @@ export class FakeTracing implements Api {
     setSpanContext: (_, spanContext) => new FakeContext(spanContext),
   };
 
-  createTraceState(raw: string): { serialize(): string } {
-    return { serialize: () => raw };
-  }
+  readonly createTraceState = traceState;
 
   #delegate() {
     this.asked += 1;

@@ -11,7 +11,7 @@ import { submit, submitMany } from '#client/produce/submit';
 import { findApi } from '#client/tracing/find-api';
 import { tracingOf } from '#client/tracing/open-telemetry';
 import type { ItemCall } from '#client/words/worker-words';
-import { FakeTracing, PARENT, SPAN, TRACE } from './fake-tracing.js';
+import { FakeTracing, PARENT, SPAN, TRACE, traceState } from './fake-tracing.js';
 import { FakeTransport, inTurn, settled, turnOf } from './fake-transport.js';
 
 function stage(options: { readonly parent?: boolean; readonly key?: boolean } = {}) {
@@ -38,7 +38,7 @@ describe('S445: an item that is submitted under a span', () => {
   const OWN = '00-11111111111111111111111111111111-2222222222222222-00';
   const MANY = Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`h${at}`, '']));
   const LONG = { long: 'x'.repeat(8_150) };
-  const STATE = { traceState: { serialize: () => 'vendor=1' } };
+  const STATE = { traceState: traceState('vendor=1') };
   const CASES = [
     ['has its context in its headers', {}, undefined, [['traceparent', PARENT]]],
     [

@@ -5,7 +5,7 @@
 import { Buffer } from 'node:buffer';
 import { isHeaders } from '../words/item-check.js';
 import { headerPairs } from '../words/item-size.js';
-import type { ApiSpanContext } from '../words/tracing.js';
+import type { ApiSpanContext, ApiTraceState } from '../words/tracing.js';
 import type { ItemCall } from '../words/worker-words.js';
 
 const PARENT = 'traceparent';
@@ -47,7 +47,7 @@ export function withTraceParent<I extends ItemCall>(item: I, context: ApiSpanCon
 /** @returns undefined when there is none, or none that is one */
 export function readTraceParent(
   headers: ReadonlyMap<string, string> | undefined,
-  stateOf: (raw: string) => { serialize(): string },
+  stateOf: (raw: string) => ApiTraceState,
 ): ApiSpanContext | undefined {
   const found = FORM.exec(headers?.get(PARENT) ?? '');
   if (headers === undefined || found === null) return undefined;

@@ -16,11 +16,18 @@ export interface OpenTelemetryApi {
     active(): ApiContext;
     with<T>(context: ApiContext, work: () => T): T;
   };
-  createTraceState(raw: string): { serialize(): string };
+  createTraceState(raw: string): ApiTraceState;
 }
 
 export interface ApiContext {
   getValue(key: symbol): unknown;
+}
+
+export interface ApiTraceState {
+  set(key: string, value: string): ApiTraceState;
+  unset(key: string): ApiTraceState;
+  get(key: string): string | undefined;
+  serialize(): string;
 }
 
 export interface ApiSpanContext {
@@ -28,7 +35,7 @@ export interface ApiSpanContext {
   spanId: string;
   traceFlags: number;
   isRemote?: boolean;
-  traceState?: { serialize(): string };
+  traceState?: ApiTraceState;
 }
 
 export type ApiAttributes = Record<string, string | number>;
