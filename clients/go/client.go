@@ -116,7 +116,7 @@ func dialOptions(set *settings) []grpc.DialOption {
 		set.watch = watchTLS(set.tls)
 		secrets = set.watch
 	}
-	return []grpc.DialOption{
+	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(secrets),
 		grpc.WithUserAgent("keyturn-go/" + Version),
 		grpc.WithNoProxy(),
@@ -135,6 +135,10 @@ func dialOptions(set *settings) []grpc.DialOption {
 		grpc.WithInitialConnWindowSize(windowBytes),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(largestAnswer)),
 	}
+	if set.token != nil {
+		options = append(options, grpc.WithPerRPCCredentials(set.token))
+	}
+	return options
 }
 
 // Address of the sidecar.

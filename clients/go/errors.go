@@ -12,6 +12,12 @@ import (
 var (
 	// ErrClosed is what calls fail with when the client was closed.
 	ErrClosed = errors.New("the client was closed")
+	// ErrUnauthenticated is in errors of calls of which the sidecar does not know who asks (NO_CREDENTIALS), or for which the
+	// client has no token to show: see [WithToken].
+	ErrUnauthenticated = errors.New("the sidecar does not know who asks")
+	// ErrPermissionDenied is in errors of calls that the settings of the sidecar (auth.rights) do not allow (NOT_ALLOWED): verb
+	// and what are in the Metadata of the [Error].
+	ErrPermissionDenied = errors.New("the sidecar does not let who asks do this")
 	// ErrLeave, as the cause with which a call's context is cancelled, gives up the place of the call's ticket too.
 	ErrLeave = errors.New("the caller leaves its place")
 	// ErrStopped is the cause of a handler's context when the stop of its consumer runs out of time.
@@ -60,7 +66,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%s): %s", codeName(e.Code), e.Reason, e.Message)
 }
 
-// Unwrap returns what led to the error on this side: [ErrClosed], or the cause of the call's context.
+// Unwrap returns what led to the error on this side ([ErrClosed], or the cause of the call's context), or says of which kind it
+// is: [ErrUnauthenticated], [ErrPermissionDenied].
 func (e *Error) Unwrap() error { return e.cause }
 
 // GRPCStatus makes status.Code and status.Convert work.
@@ -97,6 +104,7 @@ const (
 	reasonSessionReplaced = "SESSION_REPLACED"
 	reasonAtMostOnce      = "AT_MOST_ONCE"
 	reasonBadRequest      = "BAD_REQUEST"
+	reasonNoCredentials   = "NO_CREDENTIALS"
 )
 
 var lossWords = map[LossCause]string{

@@ -44,6 +44,8 @@ type settings struct {
 	watch *tlsWatch
 	// WithTLS was said without a config. Plain text is not what was asked for then.
 	noTLS bool
+	// Nil: nobody says who asks.
+	token *bearer
 	// Nil: nobody is told.
 	told    *slog.Logger
 	logger  *slog.Logger
@@ -136,6 +138,11 @@ func (s *settings) check() error {
 	}
 	if s.noTLS {
 		return wrongSetting("tls", "nil", "a *tls.Config; leave the option out for plain text")
+	}
+	if s.token != nil {
+		if err := s.token.check(); err != nil {
+			return err
+		}
 	}
 	if s.margin != unset {
 		if err := durationWithin("margin", s.margin, 0, longestLife); err != nil {

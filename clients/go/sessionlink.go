@@ -1,6 +1,8 @@
 package keyturn
 
 import (
+	"errors"
+
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -69,6 +71,8 @@ func (s *session) broke(link *link, err error) {
 	if s.state == ready && at.minus(link.since) >= longestReconnect {
 		s.backOff.reset()
 	}
+	// A token that ended in the middle may have been replaced: the next stream shows the one of that moment.
+	renewable := s.state == ready && errors.Is(err, ErrUnauthenticated)
 	returning := s.closing != nil && !isForGood(err) && (s.returning || len(s.turns.begun) > 0 || s.mayLeaveTurns())
 	s.forgetStream()
 	if reasonOf(err) == reasonSessionReplaced {
@@ -84,7 +88,7 @@ func (s *session) broke(link *link, err error) {
 	}
 	s.log.Warn("keyturn: the session's stream broke", "error", err)
 	s.lastFailure, s.state = err, idle
-	if isForGood(err) || (isAboutTLS(err) && !s.greeted) {
+	if (isForGood(err) && !renewable) || (isAboutTLS(err) && !s.greeted) {
 		// Where a session stood before, certificates may be about to be replaced: its calls have their time.
 		s.fail(err)
 	}

@@ -45,10 +45,24 @@ func statusError(proto *rpcstatus.Status, ref TurnRef) error {
 		found.read(detail)
 	}
 	found.readTLS()
+	found.readAccess()
 	if found.Reason == reasonTurnLost {
 		return &TurnLostError{TurnRef: ref, Cause: lossNamed(found.Metadata["cause"]), err: found}
 	}
 	return found
+}
+
+// readAccess: the sidecar knows what it wants, and not how this client is told of it.
+func (e *Error) readAccess() {
+	switch e.Code {
+	case codes.Unauthenticated:
+		e.cause = ErrUnauthenticated
+		if e.Reason == reasonNoCredentials {
+			e.Message += " (WithToken, WithTokenFile or WithTokenFunc of the client: a token that the sidecar knows)"
+		}
+	case codes.PermissionDenied:
+		e.cause = ErrPermissionDenied
+	}
 }
 
 func (e *Error) read(detail any) {

@@ -16,7 +16,7 @@ import { isLanguage, LANGUAGES, type Language, missingTools } from './toolchains
 const LOGS = join(ROOT, '.cache', 'clients');
 
 /** Several times what a slow machine takes, first downloads included. */
-const LONGEST = { generate: 300, check: 900, conformance: 900, cluster: 600, mixed: 300 };
+const LONGEST = { generate: 300, check: 900, conformance: 900, cluster: 600, mixed: 300, release: 600 };
 
 /** They wait for leases and processes most of the time: two at a time take little more than half as long. */
 const CHECKS_AT_ONCE = 2;
@@ -77,6 +77,10 @@ async function run(languages: readonly Language[]): Promise<void> {
   if (ready.includes('go')) await checkGenerated();
   const prepared = await check(ready);
   if (prepared.length === 0) return;
+  if (prepared.length === LANGUAGES.length) {
+    section('Release: everything is made, signed and looked at, up to the upload');
+    await step('release', LONGEST.release, process.execPath, join(ROOT, 'dist/test/release/rehearse.js'));
+  }
   section('Conformance: one suite for all clients');
   // A client with two faces is played with both.
   const report = ['--language', prepared.join(','), '--markdown', join(LOGS, 'conformance.md')];

@@ -72,6 +72,7 @@ const ALONE: readonly (readonly [string, string])[] = [
   ['another setting', 'sidecar: { settings: { auto_create: false } }, steps: []'],
   ['a data directory', 'sidecar: { data: true }, steps: []'],
   ['a socket', 'sidecar: { listen: unix }, steps: []'],
+  ['files', 'files: { a: text }, steps: []'],
   ['certificates', 'certificates: true, steps: []'],
   ['what is done to it', 'steps: [{ sidecar: stop }]'],
   ['what is done to it again and again', 'steps: [{ repeat: { times: 2, steps: [{ sidecar: kill }] } }]'],

@@ -1,5 +1,5 @@
 /** What one scenario is played on: sidecar, proxy, players, and the names that it has given. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Fields, isFields } from '../fields.js';
@@ -52,13 +52,15 @@ export class Stage {
     /** Of all languages that take part, that of the scenario first. */
     private readonly pools: readonly PlayerPool[],
     private readonly folder: string,
-    private readonly scenario: Scenario,
+    readonly scenario: Scenario,
     readonly sidecar: Sidecar,
     /** How queues are called at the sidecar. */
     readonly queues: QueueNames,
     /** It is ended with the scenario. */
     private readonly isOwn: boolean,
     readonly proxy: FaultProxy | undefined,
+    /** What stands behind the sidecar. */
+    readonly behind: Behind | undefined,
     bound: Bindings,
   ) {
     scenarios += 1;
@@ -76,13 +78,14 @@ export class Stage {
     try {
       const bound = new Map([['folder', folder]]);
       if (scenario.certificates) bound.set('certificates', await makeCertificates(folder));
+      for (const [name, text] of Object.entries(scenario.files)) await putFile(folder, name, text);
       if (shared === undefined || sharing === undefined) own = await ownSidecar(scenario, folder, bound, behind);
       const sidecar = own ?? shared?.sidecar;
       if (sidecar === undefined) throw new Error('there is no sidecar');
       const proxy = scenario.proxy ? await FaultProxy.start(sidecar.address) : undefined;
       const queues = sharing ?? behind?.namesOf(scenario, pool.language) ?? OWN_NAMES;
       const pools = [pool, ...(scenario.mixed ? others : [])];
-      return new Stage(pool, pools, folder, scenario, sidecar, queues, own !== undefined, proxy, bound);
+      return new Stage(pool, pools, folder, scenario, sidecar, queues, own !== undefined, proxy, behind, bound);
     } catch (error) {
       await own?.close();
       await rm(folder, { recursive: true, force: true });
@@ -150,6 +153,11 @@ export class Stage {
     );
   }
 
+  /** A file in the folder of the scenario, whole or not at all: whoever reads it meanwhile has the one before. */
+  write(name: string, text: string): Promise<void> {
+    return putFile(this.folder, name, text);
+  }
+
   /** @returns what went wrong while everything was closed */
   async leave(isWell: boolean): Promise<string | undefined> {
     let wrong: string | undefined;
@@ -165,6 +173,12 @@ export class Stage {
     await rm(this.folder, { recursive: true, force: true });
     return wrong;
   }
+}
+
+async function putFile(folder: string, name: string, text: string): Promise<void> {
+  const path = join(folder, name);
+  await writeFile(`${path}.new`, text);
+  await rename(`${path}.new`, path);
 }
 
 async function ownSidecar(

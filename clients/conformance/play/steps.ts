@@ -7,7 +7,7 @@ import { OF_A_HANDLE, OPS } from '../scenario/ops.js';
 import { boundOf, within } from './bounds.js';
 import { asked, until } from './conditions.js';
 import { bindAll, checkAnswer, checkTook, compare, Mismatch, originOf } from './expectations.js';
-import { fault, sidecar } from './faults.js';
+import { fault, killHome, sidecar } from './faults.js';
 import type { Member } from './member.js';
 import type { Call, Stage } from './stage.js';
 
@@ -45,6 +45,7 @@ const ACTS: Readonly<Record<string, Perform>> = {
     const code = await within(bound, 'the sidecar exits', stage.sidecar.exited);
     if (code !== body) throw new Mismatch(`the sidecar exited with code ${code}, not ${shown(body)}`);
   },
+  kill_home: (stage, { body }, bound) => within(bound, 'a home is killed', killHome(stage, fieldsOf(body))),
   kill: async (stage, { body }, bound) => {
     const member = stage.member(String(body));
     member.process.kill();
@@ -62,6 +63,10 @@ const ACTS: Readonly<Record<string, Perform>> = {
   ask: (stage, step, bound) => asked(stage, step, bound),
   until: (stage, step, bound) => until(stage, step, bound),
   check: (stage, { body, words }) => compare(stage, words['expect'], filled(body, stage.bindings)),
+  write: (stage, { body }) => {
+    const { file, text } = fieldsOf(filled(body, stage.bindings));
+    return stage.write(String(file), String(text));
+  },
   bind: (stage, { body }) => {
     for (const [name, value] of Object.entries(fieldsOf(body))) stage.bindings.set(name, filled(value, stage.bindings));
   },

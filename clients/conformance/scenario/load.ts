@@ -21,8 +21,10 @@ const SCENARIO = fields(
     name: text,
     contract: text,
     sidecar: SIDECAR,
+    files: mapOf(text),
     proxy: flag,
     certificates: flag,
+    cluster: flag,
     mixed: flag,
     players: listOf(text),
     clients: mapOf(fields({ ...OPEN, player: text, through: word('proxy', 'sidecar') })),
@@ -118,13 +120,19 @@ function scenarioOf(scenario: Fields, name: string, place: Placed, path: Path): 
     name,
     contract: String(scenario['contract']),
     sidecar: sidecarPlan(scenario['sidecar']),
+    files: isFields(scenario['files']) ? textsOf(scenario['files']) : {},
     proxy: scenario['proxy'] === true,
     certificates: scenario['certificates'] === true,
+    cluster: scenario['cluster'] === true,
     mixed: scenario['mixed'] === true,
     players,
     clients: Object.fromEntries(Object.entries(clients).map(([client, open]) => [client, isFields(open) ? open : {}])),
     steps: stepsOf(scenario['steps'], place, [...path, 'steps']),
   };
+}
+
+function textsOf(files: Fields): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(files).map(([name, text]) => [name, String(text)]));
 }
 
 function sidecarPlan(plan: unknown): SidecarPlan {

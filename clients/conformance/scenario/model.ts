@@ -9,9 +9,13 @@ export interface Scenario {
   /** The sentence of the contract that it checks. */
   readonly contract: string;
   readonly sidecar: SidecarPlan;
+  /** In its folder before the sidecar starts: texts by name. */
+  readonly files: Readonly<Record<string, string>>;
   readonly proxy: boolean;
   /** It gets a folder with certificates, `$certificates`. */
   readonly certificates: boolean;
+  /** It is about the homes behind a gateway: where a sidecar stands alone it is not played. */
+  readonly cluster: boolean;
   /** Its players are of different languages, of those that are played. */
   readonly mixed: boolean;
   /** Names of player processes; the first is that of steps and clients that name none. */

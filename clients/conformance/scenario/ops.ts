@@ -94,6 +94,9 @@ const HELD: Shapes = {
 };
 const TLS = value(fields({ ca: t, cert: t, key: t, server_name: t }));
 
+/** How a client gets its token: one of these. */
+const BEARER = value(fields({ text: t, file: t, gives: t, fails: t }));
+
 export const OPEN: Shapes = {
   address: t,
   transport: t,
@@ -104,6 +107,7 @@ export const OPEN: Shapes = {
   open_commands: n,
   open_bytes: n,
   tls: TLS,
+  bearer: BEARER,
 };
 
 const TURN: Shapes = {

@@ -215,6 +215,9 @@ func (p *player) open(r *request) error {
 		}
 		options = append(options, keyturn.WithTLS(config))
 	}
+	if r.Bearer != nil {
+		options = append(options, r.Bearer.option())
+	}
 	client, err := keyturn.Dial(r.Address, options...)
 	if err != nil {
 		return err

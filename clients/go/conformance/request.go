@@ -32,6 +32,7 @@ type request struct {
 		Key        string `json:"key"`
 		ServerName string `json:"server_name"`
 	} `json:"tls"`
+	Bearer *bearer `json:"bearer"`
 
 	acquireFields
 	leadFields

@@ -1,5 +1,5 @@
 /** Takes requests, line by line, and answers each once. */
-import { connect, type Keyturn, KeyturnError, type TlsOptions, VERSION } from '@keyturn/client';
+import { connect, type Keyturn, KeyturnError, type TlsOptions, type TokenSource, VERSION } from '@keyturn/client';
 import { CALLS } from './calls.js';
 import {
   type Fields,
@@ -112,6 +112,7 @@ export class Player {
       openCommands: optionalNumber(request, 'open_commands'),
       openBytes: optionalNumber(request, 'open_bytes'),
       tls: request['tls'] === undefined ? undefined : tlsOptions(fieldsOf(request['tls'], 'tls')),
+      token: request['bearer'] === undefined ? undefined : tokenSource(fieldsOf(request['bearer'], 'bearer')),
     });
     this.#clients.set(name, { client, handles: new Set() });
     return {};
@@ -153,6 +154,17 @@ export class Player {
     handles.add(text(request, 'handle'));
     return client;
   }
+}
+
+/** How a client gets its token: one of these is said. */
+function tokenSource(bearer: Fields): TokenSource {
+  const [file, gives, fails] = ['file', 'gives', 'fails'].map((name) => optionalText(bearer, name));
+  if (file !== undefined) return { file };
+  if (gives !== undefined) return () => gives;
+  if (fails === undefined) return text(bearer, 'text');
+  return () => {
+    throw new Error(fails);
+  };
 }
 
 function tlsOptions(tls: Fields): TlsOptions {

@@ -32,9 +32,11 @@ export {
   type ErrorDetails,
   type FieldViolation,
   KeyturnError,
+  PermissionDeniedError,
   TlsError,
   type TurnLoss,
   TurnLostError,
+  UnauthenticatedError,
 } from './words/errors.js';
 export type {
   GroupInfo,

@@ -24,8 +24,11 @@ interface Received {
   readonly bytes: Buffer;
 }
 
-/** Entries that are done in one go: a millisecond or two. */
-const AT_ONCE = 1_000;
+/**
+ * Entries that are done in one go. Then the event loop gets its turn, and what they led to leaves: with all that is in
+ * flight in one message, the other side would have nothing to do while this one works, and the other way round.
+ */
+const AT_ONCE = 128;
 
 export class Inbox {
   /** The number of the last message that came in. */
@@ -38,6 +41,8 @@ export class Inbox {
   /** Where the next entry of the first message begins; 0: it is not begun. */
   #at = 0;
   #isWorking = false;
+  /** The rest is done in the next turn of the event loop. */
+  #isScheduled = false;
   #isOver = false;
 
   constructor(
@@ -62,9 +67,17 @@ export class Inbox {
   }
 
   readonly work = (): void => {
+    if (this.#isScheduled) return;
     this.#guarded(() => {
-      if (this.#workSome()) this.scheduler.soon(this.work);
+      if (!this.#workSome()) return;
+      this.#isScheduled = true;
+      this.scheduler.soon(this.#goOn);
     });
+  };
+
+  readonly #goOn = (): void => {
+    this.#isScheduled = false;
+    this.work();
   };
 
   /** Does all that may be done, in one go. */

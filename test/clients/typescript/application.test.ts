@@ -127,8 +127,8 @@ for (const transport of ['session', 'unary'] as const) {
 
     it('keeps a turn alive that takes several leases', async (t) => {
       const keyturn = (await clients(t, transport))();
-      const outcome = keyturn.withTurn('q', 'k', { lease: 2_000 }, async ({ signal }) => {
-        await new Promise((resolve) => setTimeout(resolve, 4_500));
+      const outcome = keyturn.withTurn('q', 'k', { lease: 4_000 }, async ({ signal }) => {
+        await new Promise((resolve) => setTimeout(resolve, 9_000));
         return signal.aborted;
       });
       deepStrictEqual((await outcome).status === 'done', true);

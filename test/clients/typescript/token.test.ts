@@ -4,14 +4,22 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { connect, type Keyturn, KeyturnError, type KeyturnOptions, type TokenSource } from '@keyturn/client';
+import {
+  connect,
+  type Keyturn,
+  KeyturnError,
+  type KeyturnOptions,
+  PermissionDeniedError,
+  type TokenSource,
+  UnauthenticatedError,
+} from '@keyturn/client';
 import { Authenticator } from '../../../src/access/authenticator.js';
 import type { Right } from '../../../src/access/settings.js';
 import { hashOf, Tokens } from '../../../src/access/tokens.js';
 import { localCoordinator } from '../../support/local-coordinator.js';
 import { startSidecar } from '../../support/sidecar.js';
 
-const ALL: Right = { queues: ['*'], groups: ['*'], may: ['produce', 'consume', 'view', 'operate'] };
+const ALL: Right = { queues: ['q'], groups: ['*'], may: ['produce', 'consume', 'view', 'operate'] };
 
 interface Stage {
   client(token: TokenSource | undefined, options?: KeyturnOptions): Keyturn;
@@ -80,8 +88,8 @@ for (const transport of ['session', 'unary'] as const) {
     }
 
     const wrong: readonly (readonly [what: string, source: TokenSource | undefined, expected: RegExp])[] = [
-      ['none', undefined, /nothing says who is asking/],
-      ['one that is not known', 'another', /not known here/],
+      ['none', undefined, /nothing says who is asking.*\(option token of the client: /],
+      ['one that is not known', 'another', /not known here.*\(option token of the client: /],
       [
         'a function that fails',
         () => {
@@ -100,10 +108,21 @@ for (const transport of ['session', 'unary'] as const) {
       test(`${what}: calls fail at once, and not when their time is over`, async (t) => {
         const { client } = await stage(t);
         const error = await failureOf(ask(client(source, { transport })));
+        assert.ok(error instanceof UnauthenticatedError, error.name);
         assert.equal(error.code, 'UNAUTHENTICATED');
         assert.match(error.message, expected);
       });
     }
+
+    test('what the rights do not allow is told with verb and queue, and the rest goes on', async (t) => {
+      const { client } = await stage(t);
+      const made = client('first', { transport });
+      const error = await failureOf(made.enQueue({ queue: 'foreign', key: 'k' }));
+      assert.ok(error instanceof PermissionDeniedError, error.name);
+      assert.deepEqual([error.code, error.reason], ['PERMISSION_DENIED', 'NOT_ALLOWED']);
+      assert.deepEqual(Object.fromEntries(error.details.metadata), { verb: 'consume', what: 'queue foreign' });
+      assert.equal((await ask(made)).decision, 'accept');
+    });
 
     test('a file that is replaced counts for what is asked after it', async (t) => {
       const { client, file, accept } = await stage(t);
@@ -132,6 +151,18 @@ test('a session whose token ends in the middle comes back with the next one, and
   const answer = await ask(made);
   assert.ok(answer.decision === 'accept');
   token = 'second';
+  accept('second');
+  const { turn } = answer;
+  await made.deQueue({ queue: 'q', key: 'k', token: turn.token });
+});
+
+test('a session looks at the file of its token at once when it comes back', async (t) => {
+  const { client, file, accept } = await stage(t);
+  const made = client({ file: file('first') });
+  const answer = await ask(made);
+  assert.ok(answer.decision === 'accept');
+  // Within the second in which calls would not look again.
+  file('second');
   accept('second');
   const { turn } = answer;
   await made.deQueue({ queue: 'q', key: 'k', token: turn.token });

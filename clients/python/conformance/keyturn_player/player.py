@@ -7,6 +7,7 @@ import json
 import sys
 import threading
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import keyturn
@@ -19,6 +20,21 @@ from keyturn_player.threads.handles import ThreadHandles
 from keyturn_player.words import Json, from_error, put, seconds
 
 _ENDING = 2.0
+
+
+def _token(bearer: Json | None) -> Any:
+    """How a client gets its token: one of these is said."""
+    if bearer is None:
+        return None
+    if "file" in bearer:
+        return keyturn.TokenFile(bearer["file"])
+    if "fails" in bearer:
+        return partial(_fail, bearer["fails"])
+    return bearer["text"] if "text" in bearer else lambda: bearer["gives"]
+
+
+def _fail(why: str) -> str:
+    raise RuntimeError(why)
 
 
 class Player:
@@ -92,6 +108,7 @@ class Player:
             session_ttl=request.get("session_ttl_ms", 10_000) / 1_000,
             margin=seconds(request.get("margin_ms")),
             tls=None if tls is None else keyturn.Tls(**tls),
+            token=_token(request.get("bearer")),
             open_commands=request.get("open_commands"),
             open_bytes=request.get("open_bytes"),
         )

@@ -19,7 +19,7 @@ from keyturn._sync.leadership import LeaderCareer, Leadership, Term
 from keyturn._sync.producer import Producer
 from keyturn._sync.scoped_turn import ScopedTurn
 from keyturn._words.metrics import Metrics
-from keyturn._words.options import Tls
+from keyturn._words.options import Tls, TokenFile
 from keyturn._words.version import VERSION
 from keyturn.errors import (
     Blocked,
@@ -32,6 +32,7 @@ from keyturn.errors import (
     ItemFailedError,
     KeyturnError,
     NotGranted,
+    PermissionDeniedError,
     ProducerClosedError,
     ProducerFullError,
     ProducerTimeoutError,
@@ -41,6 +42,7 @@ from keyturn.errors import (
     TermLostError,
     TurnLoss,
     TurnLostError,
+    UnauthenticatedError,
     WrongArgumentError,
 )
 from keyturn.words import (
@@ -97,6 +99,7 @@ __all__ = [
     "NewItem",
     "NotGranted",
     "Outcome",
+    "PermissionDeniedError",
     "Predecessor",
     "Producer",
     "ProducerClosedError",
@@ -116,6 +119,7 @@ __all__ = [
     "TermLoss",
     "TermLostError",
     "Tls",
+    "TokenFile",
     "Trouble",
     "Turn",
     "TurnBlocked",
@@ -125,6 +129,7 @@ __all__ = [
     "TurnLostError",
     "TurnOutcome",
     "TurnRef",
+    "UnauthenticatedError",
     "Work",
     "WrongArgumentError",
     "__version__",

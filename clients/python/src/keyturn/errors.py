@@ -91,6 +91,17 @@ class WrongArgumentError(KeyturnError, ValueError):
         super().__init__(message, "INVALID_ARGUMENT", "BAD_REQUEST", ErrorDetails(violations=violations))
 
 
+class UnauthenticatedError(KeyturnError):
+    """The sidecar does not know who asks (`NO_CREDENTIALS`), or the client has no token to show: see `token` of `connect`."""
+
+
+class PermissionDeniedError(KeyturnError):
+    """The settings of the sidecar (`auth.rights`) do not allow it (`NOT_ALLOWED`).
+
+    `details.metadata` has `verb` and `what`.
+    """
+
+
 class TurnLostError(KeyturnError):
     """The turn is, or must be taken for, somebody else's: stop working on it."""
 

@@ -11,19 +11,20 @@ import { isText, shown } from '../words/values.js';
  */
 export type TokenSource = string | { readonly file: string } | (() => string | Promise<string>);
 
-/** A file is not read more often. */
+/** For calls a file is not read more often. */
 const READ_EVERY_MS = 1_000;
 const MOST_BYTES = 8_192;
 const ALLOWED = 'a token, { file: PATH }, or a function that gives a token';
 /** What HTTP lets through in a header, without spaces. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
-type Tokens = () => string | Promise<string>;
+/** @param anew what is asked for goes on for long: the token of this very moment counts, not one of a second ago */
+type Tokens = (anew: boolean) => string | Promise<string>;
 
 /** @throws KeyturnError (INVALID_ARGUMENT): the option is wrong, or the file cannot be read */
 export function tokensOf(source: TokenSource | undefined): Tokens | undefined {
   if (source === undefined) return undefined;
-  if (typeof source === 'function') return source;
+  if (typeof source === 'function') return () => source();
   if (typeof source === 'string') {
     const token = checked('token', source);
     return () => token;
@@ -37,9 +38,9 @@ export function tokensOf(source: TokenSource | undefined): Tokens | undefined {
 function tokenFile(path: string): Tokens {
   let token = read(path);
   let readAt = systemClock.now();
-  return () => {
+  return (anew) => {
     const now = systemClock.now();
-    if (now - readAt < READ_EVERY_MS) return token;
+    if (!anew && now - readAt < READ_EVERY_MS) return token;
     readAt = now;
     try {
       token = read(path);
@@ -77,6 +78,7 @@ function checked(name: string, token: string): string {
 export function bearing(tokens: Tokens): Interceptor {
   return (options, next) => {
     const inner = next(options);
+    const { requestStream, responseStream } = options.method_definition;
     return new InterceptingCall(inner, {
       start(metadata, listener, start) {
         const go = (token: string) => {
@@ -91,7 +93,7 @@ export function bearing(tokens: Tokens): Interceptor {
           );
         };
         try {
-          const token = tokens();
+          const token = tokens(requestStream || responseStream);
           if (typeof token === 'string') go(token);
           else token.then(go).catch(fail);
         } catch (error) {

@@ -7,8 +7,10 @@ import {
   type FieldViolation,
   KeyturnError,
   NO_DETAILS,
+  PermissionDeniedError,
   TlsError,
   TurnLostError,
+  UnauthenticatedError,
 } from '../words/errors.js';
 import type { LossCause } from '../words/worker-words.js';
 import { connectionFailure, type Security } from './connection-failure.js';
@@ -68,7 +70,15 @@ export function isServiceError(error: unknown): error is ServiceError {
 function keyturnError(code: number, message: string, parts: Status['details'], options?: ErrorOptions): KeyturnError {
   const { reason, ...details } = findingsOf(parts);
   if (reason === 'TURN_LOST') return new TurnLostError(message, causeOf(details), details, options);
+  if (code === status.UNAUTHENTICATED) return new UnauthenticatedError(toDo(message, reason), reason, details, options);
+  if (code === status.PERMISSION_DENIED) return new PermissionDeniedError(message, reason, details, options);
   return new KeyturnError(message, codeName(code), reason, details, options);
+}
+
+/** The sidecar knows what it wants, and not how this client is told of it. */
+function toDo(message: string, reason: string): string {
+  if (reason !== 'NO_CREDENTIALS') return message;
+  return `${message} (option token of the client: one that the sidecar knows, { file: PATH }, or a function that gives one)`;
 }
 
 /** Details that are not what they say they are do not hide the error itself. */

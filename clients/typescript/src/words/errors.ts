@@ -67,6 +67,24 @@ export class TlsError extends KeyturnError {
   }
 }
 
+/** The sidecar does not know who asks (`NO_CREDENTIALS`), or the client has no token to show: see the option `token`. */
+export class UnauthenticatedError extends KeyturnError {
+  override readonly name = 'UnauthenticatedError';
+
+  constructor(message: string, reason: string, details: ErrorDetails, options?: ErrorOptions) {
+    super(message, 'UNAUTHENTICATED', reason, details, options);
+  }
+}
+
+/** The sidecar knows who asks, and its settings (`auth.rights`) do not allow it (`NOT_ALLOWED`): `verb` and `what` are in the metadata. */
+export class PermissionDeniedError extends KeyturnError {
+  override readonly name = 'PermissionDeniedError';
+
+  constructor(message: string, reason: string, details: ErrorDetails, options?: ErrorOptions) {
+    super(message, 'PERMISSION_DENIED', reason, details, options);
+  }
+}
+
 /**
  * Why a turn is not ours any more. `unreachable`: nothing was heard from the sidecar for so long that it may have ended;
  * `replaced`: another client has the session; `closed`: this client was closed.

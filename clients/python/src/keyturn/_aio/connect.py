@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from keyturn._aio.client import Client
+from keyturn._connection.token import TokenSource
 from keyturn._words.limits import MIB
 from keyturn._words.metrics import Metrics
 from keyturn._words.options import Options, Tls, address_of
@@ -21,6 +22,7 @@ def connect(
     open_commands: int = 100_000,
     open_bytes: int = 256 * MIB,
     tls: Tls | None = None,
+    token: TokenSource | None = None,
     metrics: Metrics | None = None,
 ) -> Client:
     """Make a client in the running event loop. No connection is made before the first call.
@@ -30,7 +32,9 @@ def connect(
     `consumer_id`: who asks, for people who look. `session_id`: who takes over the turns of a broken stream; of two clients
     with one id the newer wins. `session_ttl`: how long turns outlive a broken stream, seconds. `margin`: how long before a
     turn may have ended its holder is told to stop, seconds (a tenth of its life, at most 2). `open_commands`, `open_bytes`:
-    what may wait for answers; one more call is refused (RESOURCE_EXHAUSTED).
+    what may wait for answers; one more call is refused (RESOURCE_EXHAUSTED). `token`: who asks, where the sidecar wants to
+    know: the token itself, a `TokenFile`, or a callable that gives it, which may be a coroutine function; it is
+    called for each call and stream, in the loop.
 
     Raises WrongArgumentError.
     """
@@ -43,6 +47,7 @@ def connect(
         open_commands=open_commands,
         open_bytes=open_bytes,
         tls=tls,
+        token=token,
         metrics=metrics,
     )
     return Client(address_of(address), options)

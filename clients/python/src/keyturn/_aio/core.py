@@ -34,7 +34,7 @@ class Core:
     """Does no I/O when it is made: the connection is made by the first call."""
 
     def __init__(self, address: str, options: Options) -> None:
-        self._connection = Connection(address, options.tls)
+        self._connection = Connection(address, options.tls, options.token)
         self._unary = Unary(self._connection, None)
         self.admin = Admin(self._unary)
         self.base = Base(self._transport(options))

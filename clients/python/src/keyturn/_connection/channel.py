@@ -13,6 +13,7 @@ import grpc
 
 from keyturn._connection.call import client_closed
 from keyturn._connection.failure import Security, TlsError, explained
+from keyturn._connection.token import Bearer, Metadata, TokenSource
 from keyturn._words.limits import MIB
 from keyturn._words.options import Tls
 from keyturn._words.version import VERSION
@@ -63,8 +64,9 @@ if hasattr(os, "register_at_fork"):
 class Connection:
     """The one place that has the channel: what gRPC runs in the background ends with the last reference to it."""
 
-    def __init__(self, address: str, tls: Tls | None) -> None:
+    def __init__(self, address: str, tls: Tls | None, token: TokenSource | None) -> None:
         fork.check()
+        self._bearer = None if token is None else Bearer(token)
         self._channel: grpc.aio.Channel | None = _open(address, tls)
         self._security: Security = "plain" if tls is None else "tls" if tls.cert is None else "mutual_tls"
         host = "localhost" if address.startswith("unix:") else address.rpartition(":")[0]
@@ -78,6 +80,17 @@ class Connection:
         if self._channel is None:
             raise client_closed()
         return self._channel
+
+    async def proof(self, anew: bool) -> Metadata:
+        """What says who asks. `anew`: for what goes on for long.
+
+        Raises UnauthenticatedError.
+        """
+        return () if self._bearer is None else await self._bearer.metadata(anew)
+
+    @property
+    def has_token(self) -> bool:
+        return self._bearer is not None
 
     def stands(self) -> None:
         """The sidecar has answered."""

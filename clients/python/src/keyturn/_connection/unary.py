@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 
 from keyturn._connection.call import Call, check_loop, client_closed, unwritable
 from keyturn._connection.channel import Connection
+from keyturn._connection.token import Metadata
 from keyturn._words.checks import number_within
 from keyturn._words.limits import DAY, GRACE
 from keyturn._words.metrics import Metrics
@@ -96,7 +97,12 @@ class Unary:
         try:
             method: Any = self._connection.channel.unary_unary(f"/keyturn.v1.{path}")
             limit = None if timeout == inf else min(timeout, _LONGEST)
-            result = read(answer.FromString(await method(message, timeout=limit)))
+            proof: Metadata = ()
+            if self._connection.has_token:
+                proof = await self._proof(limit)
+                # What it took is gone.
+                limit = None if limit is None else max(0.0, asked_at + limit - self._loop.time())
+            result = read(answer.FromString(await method(message, timeout=limit, metadata=proof)))
             self._connection.stands()
             if give_back is not None:
                 future.on_unread = lambda: give_back(result)
@@ -121,6 +127,12 @@ class Unary:
             if self._metrics is not None:
                 name = path.rpartition("/")[2].lower()
                 self._metrics.call_done(name, code, self._loop.time() - asked_at)
+
+    async def _proof(self, limit: float | None) -> Metadata:
+        try:
+            return await asyncio.wait_for(self._connection.proof(anew=False), limit)
+        except asyncio.TimeoutError:
+            raise KeyturnError("no token before the call's time-out", "DEADLINE_EXCEEDED") from None
 
     async def close(self) -> None:
         self._is_closed = True

@@ -93,18 +93,17 @@ class LeadLink:
         commands: deque[pb.LeadCommand] = deque()
         self._commands = commands
         try:
-            channel = self._connection.channel
+            self._stream = Stream(
+                self._connection,
+                self._loop,
+                lambda: _message(commands),
+                self._take,
+                self._ended,
+                path=_PATH,
+                read=pb.LeadResponse.FromString,
+            )
         except KeyturnError:
             return  # The client is closed.
-        self._stream = Stream(
-            channel,
-            self._loop,
-            lambda: _message(commands),
-            self._take,
-            self._ended,
-            path=_PATH,
-            read=pb.LeadResponse.FromString,
-        )
         for task in self._stream.tasks:
             self._tasks.keep(task)
         for candidacy in list(self._candidacies.values()):

@@ -44,7 +44,7 @@ class Link:
     def open(self, now: float) -> None:
         self.since = now
         self._stream = Stream(
-            self._connection.channel,
+            self._connection,
             self._loop,
             self._fetch,
             self._take,

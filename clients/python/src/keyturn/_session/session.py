@@ -229,10 +229,12 @@ class Session:
             return
         if self._last_failure is None:
             log.warning("the connection broke: %s", error)
+        # A token that ended in the middle may have been replaced: the next stream shows the one of that moment.
+        is_renewable = error.code == "UNAUTHENTICATED" and self._state == "ready"
         self._was_broken = True
         self._last_failure = error
         self._state = "idle"
-        if is_for_good(error):
+        if is_for_good(error) and not is_renewable:
             self._fail(error)
         if self._wanted:
             self._state = "pausing"

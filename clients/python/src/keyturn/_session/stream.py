@@ -8,7 +8,8 @@ from typing import Any, Generic, TypeVar
 
 import grpc
 
-from keyturn._words.status import rpc_error
+from keyturn._connection.channel import Connection
+from keyturn._words.status import rpc_error, status_error
 from keyturn.errors import KeyturnError
 
 M = TypeVar("M")
@@ -23,7 +24,7 @@ class Stream(Generic[M]):
 
     def __init__(
         self,
-        channel: grpc.aio.Channel,
+        connection: Connection,
         loop: asyncio.AbstractEventLoop,
         fetch: Callable[[], bytes | None],
         on_message: Callable[[Stream[M], M], None],
@@ -31,7 +32,12 @@ class Stream(Generic[M]):
         path: str,
         read: Callable[[bytes], M],
     ) -> None:
-        self._call: Any = channel.stream_stream(path)()
+        self._method: Any = connection.channel.stream_stream(path)
+        # Without a token there is nothing to wait for.
+        self._call: Any = None if connection.has_token else self._method()
+        self._begun = asyncio.Event()
+        self._is_opening = connection.has_token
+        self._connection = connection
         self._loop = loop
         self._fetch = fetch
         self._on_message = on_message
@@ -56,11 +62,29 @@ class Stream(Generic[M]):
     def destroy(self) -> None:
         """Gone at once. The reader ends by itself when gRPC has let go of the call."""
         self._is_gone = True
-        if self._call is not None:
+        if self._is_opening:
+            self.tasks[1].cancel()
+        elif self._call is not None:
             self._call.cancel()
         self.tasks[0].cancel()
 
+    async def _open(self) -> KeyturnError | None:
+        """None: it is open."""
+        try:
+            proof = await self._connection.proof(anew=True)
+        except KeyturnError as error:
+            return error
+        except asyncio.CancelledError:
+            return KeyturnError("the stream was cancelled", "CANCELLED")
+        finally:
+            self._is_opening = False
+        self._call = self._method(metadata=proof)
+        self._begun.set()
+        return None
+
     async def _write(self) -> None:
+        if self._is_opening:
+            await self._begun.wait()
         try:
             while True:
                 message = self._fetch()
@@ -77,7 +101,9 @@ class Stream(Generic[M]):
             return  # The reader learns the same, with the reason.
 
     async def _read(self) -> None:
-        error = await self._read_all()
+        error = await self._open() if self._is_opening else None
+        if error is None:
+            error = await self._read_all()
         is_told = not self._is_gone
         self._is_gone = True
         self.tasks[0].cancel()
@@ -98,7 +124,7 @@ class Stream(Generic[M]):
             code = await self._call.code()
             if code is grpc.StatusCode.OK:
                 return None
-            return KeyturnError(await self._call.details() or code.name, code.name)
+            return status_error(code, await self._call.details())
         except grpc.aio.AioRpcError as error:
             return rpc_error(error)
         except asyncio.CancelledError:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from keyturn._sync.client import Client
 from keyturn._words.limits import MIB
 from keyturn._words.metrics import Metrics
-from keyturn._words.options import Options, Tls, address_of
+from keyturn._words.options import Options, Tls, TokenFile, address_of
 
 
 def connect(
@@ -21,6 +22,7 @@ def connect(
     open_commands: int = 100_000,
     open_bytes: int = 256 * MIB,
     tls: Tls | None = None,
+    token: str | TokenFile | Callable[[], str] | None = None,
     metrics: Metrics | None = None,
 ) -> Client:
     """Make a client for threads. No connection is made before the first call.
@@ -30,7 +32,9 @@ def connect(
     `consumer_id`: who asks, for people who look. `session_id`: who takes over the turns of a broken stream; of two clients
     with one id the newer wins. `session_ttl`: how long turns outlive a broken stream, seconds. `margin`: how long before a
     turn may have ended its holder is told to stop, seconds (a tenth of its life, at most 2). `open_commands`, `open_bytes`:
-    what may wait for answers; one more call is refused (RESOURCE_EXHAUSTED).
+    what may wait for answers; one more call is refused (RESOURCE_EXHAUSTED). `token`: who asks, where the sidecar wants to
+    know: the token itself, a `TokenFile`, or a callable that gives it; it is
+    called for each call and stream, in the client's thread: be short there.
 
     One thread runs in the background until `close`. Connect after a fork, not before. Raises WrongArgumentError.
     """
@@ -43,6 +47,7 @@ def connect(
         open_commands=open_commands,
         open_bytes=open_bytes,
         tls=tls,
+        token=token,
         metrics=metrics,
     )
     return Client(address_of(address), options)

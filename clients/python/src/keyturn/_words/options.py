@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from keyturn._words.checks import count_within, number_within, word_within
 from keyturn._words.limits import DAY, MIB
@@ -27,6 +27,16 @@ class Tls:
     key: str | Path | None = None
     server_name: str | None = None
     """The name in the sidecar's certificate, when it is not that of the address."""
+
+
+@dataclass(frozen=True)
+class TokenFile:
+    """A file that has the token. Who replaces the file replaces the token.
+
+    Streams look at it whenever they begin, calls once a second. While it cannot be read the last good token counts.
+    """
+
+    path: str | Path
 
 
 def default_consumer_id() -> str:
@@ -51,6 +61,8 @@ class Options:
     open_bytes: int
     tls: Tls | None
     metrics: Metrics | None
+    # A secret.
+    token: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         word_within("transport", self.transport, ("session", "unary"))

@@ -13,11 +13,22 @@ from google.rpc import error_details_pb2 as details_pb
 from google.rpc.status_pb2 import Status
 
 from keyturn._words.answers import CAUSES, seconds
-from keyturn.errors import ErrorDetails, FieldViolation, KeyturnError, TurnLostError
+from keyturn.errors import (
+    ErrorDetails,
+    FieldViolation,
+    KeyturnError,
+    PermissionDeniedError,
+    TurnLostError,
+    UnauthenticatedError,
+)
 from keyturn.words import LossCause
 
 _DETAILS_KEY: Final = "grpc-status-details-bin"
 _NAMES: Final = {code.value[0]: code.name for code in grpc.StatusCode}
+_KINDS: Final[dict[str, type[KeyturnError]]] = {
+    "UNAUTHENTICATED": UnauthenticatedError,
+    "PERMISSION_DENIED": PermissionDeniedError,
+}
 _CAUSE_BY_NAME: Final[dict[str, LossCause]] = {cause.upper(): cause for cause in CAUSES.values()}
 
 
@@ -31,6 +42,11 @@ def rpc_error(error: grpc.aio.AioRpcError) -> KeyturnError:
             with suppress(DecodeError):
                 parts = Status.FromString(value).details
     return _keyturn_error(code.value[0], error.details() or code.name, parts)
+
+
+def status_error(code: grpc.StatusCode, message: str | None) -> KeyturnError:
+    """The end of a stream of which nothing more is known."""
+    return _keyturn_error(code.value[0], message or code.name, ())
 
 
 def command_error(status: Status) -> KeyturnError:
@@ -53,7 +69,11 @@ def _keyturn_error(code: int, message: str, parts: Iterable[AnyMessage]) -> Keyt
     if reason == "TURN_LOST":
         cause = _CAUSE_BY_NAME.get(details.metadata.get("cause", ""), "unknown")
         return TurnLostError(message, cause, details)
-    return KeyturnError(message, _NAMES.get(code, "UNKNOWN"), reason, details)
+    name = _NAMES.get(code, "UNKNOWN")
+    if reason == "NO_CREDENTIALS":
+        # The sidecar knows what it wants, and not how this client is told of it.
+        message += " (token of connect: one that the sidecar knows, a TokenFile, or a callable that gives one)"
+    return _KINDS.get(name, KeyturnError)(message, name, reason, details)
 
 
 def _info(value: bytes, found: dict[str, Any]) -> None:

@@ -11,7 +11,11 @@ import java.util.List;
 final class GrantedAccess extends ApiAccess {
     @Override
     protected KeyturnException failure(String message, Status.Code code, String reason, ErrorDetails details) {
-        return new KeyturnException(message, code, reason, details);
+        return switch (code) {
+            case UNAUTHENTICATED -> new UnauthenticatedException(message, reason, details);
+            case PERMISSION_DENIED -> new PermissionDeniedException(message, reason, details);
+            default -> new KeyturnException(message, code, reason, details);
+        };
     }
 
     @Override

@@ -3,8 +3,11 @@ package io.keyturn.client;
 import io.keyturn.client.internal.words.Checks;
 import io.keyturn.client.internal.words.ClientSettings;
 import io.keyturn.client.internal.words.TlsSettings;
+import io.keyturn.client.internal.words.TokenSettings;
 import java.lang.System.Logger;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.Callable;
 
 /** Settings of a client, made by {@link #builder}. What is not said has a default. */
 public final class KeyturnOptions {
@@ -44,6 +47,7 @@ public final class KeyturnOptions {
         private int openCommands = 100_000;
         private long openBytes = 256L * 1_048_576;
         private TlsSettings tls;
+        private TokenSettings token;
         private Logger logger = System.getLogger("io.keyturn.client");
         private Metrics metrics = Metrics.NONE;
 
@@ -138,6 +142,41 @@ public final class KeyturnOptions {
         }
 
         /**
+         * Who asks, where the sidecar wants to know. Of several methods about tokens the last counts.
+         *
+         * @param token as {@code keyturn token new} prints it; unset: no token
+         * @return this
+         */
+        public Builder token(String token) {
+            this.token = TokenSettings.of(token);
+            return this;
+        }
+
+        /**
+         * The same, with a file that has the token. Who replaces the file replaces the token: streams look at it whenever they
+         * begin, calls once a second. While it cannot be read the last good token counts.
+         *
+         * @param file read when the client is made, too
+         * @return this
+         */
+        public Builder tokenFile(Path file) {
+            this.token = TokenSettings.of(file);
+            return this;
+        }
+
+        /**
+         * The same, with a function that gives the token, asked for each call and stream, in a thread of its own. What it throws is
+         * what the call fails with.
+         *
+         * @param function may take its time, and is interrupted when the client is closed
+         * @return this
+         */
+        public Builder tokenFrom(Callable<String> function) {
+            this.token = TokenSettings.of(function);
+            return this;
+        }
+
+        /**
          * Where is told what the client goes on after.
          *
          * @param logger unset: that of the system named {@code io.keyturn.client}
@@ -167,7 +206,7 @@ public final class KeyturnOptions {
         public KeyturnOptions build() {
             boolean isUnary = transport == TransportKind.UNARY;
             return new KeyturnOptions(new ClientSettings(
-                    isUnary, consumerId, sessionId, sessionTtl, margin, openCommands, openBytes, tls, logger, metrics));
+                    isUnary, consumerId, sessionId, sessionTtl, margin, openCommands, openBytes, tls, token, logger, metrics));
         }
     }
 }

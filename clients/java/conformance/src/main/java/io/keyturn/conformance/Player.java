@@ -171,9 +171,20 @@ final class Player {
         request.optionalCount("open_commands").ifPresent(options::openCommands);
         request.optionalNumber("open_bytes").ifPresent(options::openBytes);
         if (request.has("tls")) options.tls(tls(request.object("tls")));
+        if (request.has("bearer")) bearer(options, request.object("bearer"));
         Keyturn client = Keyturn.connect(request.text("address"), options.build());
         clients.put(name, new Open(client, ConcurrentHashMap.newKeySet()));
         return new JsonObject();
+    }
+
+    /** How a client gets its token: one of these is said. */
+    private static void bearer(KeyturnOptions.Builder options, Fields bearer) {
+        bearer.optionalText("text").ifPresent(options::token);
+        bearer.optionalText("file").map(Path::of).ifPresent(options::tokenFile);
+        bearer.optionalText("gives").ifPresent(token -> options.tokenFrom(() -> token));
+        bearer.optionalText("fails").ifPresent(why -> options.tokenFrom(() -> {
+            throw new IllegalStateException(why);
+        }));
     }
 
     private static TlsOptions tls(Fields fields) {

@@ -1,5 +1,7 @@
 package io.keyturn.client.internal.session;
 
+import io.grpc.Channel;
+import io.grpc.ClientInterceptors;
 import io.grpc.ConnectivityState;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
@@ -48,6 +50,10 @@ public final class Connection {
     private final ThreadMaker network = new ThreadMaker(() -> "keyturn-network");
     private final EventLoopGroup group;
     private final ManagedChannel channel;
+    /** Null: nobody says who asks. */
+    private final Bearer bearer;
+    /** The channel, with the token. */
+    private final Channel calls;
     /** Null: none. */
     private final TlsSettings tls;
     /** The sidecar said something. */
@@ -63,6 +69,7 @@ public final class Connection {
         NettyChannelBuilder builder = builderOf(address, isNative);
         secure(builder, options.tls(), options.logger());
         tls = options.tls();
+        bearer = options.token() == null ? null : new Bearer(options.token());
         loop = new Loop(options.logger());
         callbacks = new Callbacks(options.logger());
         group = isNative ? new EpollEventLoopGroup(1, network) : new NioEventLoopGroup(1, network);
@@ -79,6 +86,7 @@ public final class Connection {
                 .disableServiceConfigLookUp()
                 .proxyDetector(target -> null);
         channel = builder.build();
+        calls = bearer == null ? channel : ClientInterceptors.intercept(channel, bearer);
     }
 
     private static NettyChannelBuilder builderOf(String address, boolean isNative) {
@@ -129,8 +137,8 @@ public final class Connection {
         return callbacks;
     }
 
-    public ManagedChannel channel() {
-        return channel;
+    public Channel channel() {
+        return calls;
     }
 
     /** A connection came about, and both sides understood each other. */
@@ -183,6 +191,7 @@ public final class Connection {
         channel.shutdownNow();
         Threads.uninterruptibly(() -> channel.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
         resolver.shutdown();
+        if (bearer != null) bearer.close(TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS));
         loop.tell(() -> {
             while (!behind.isEmpty()) forgotten();
         });

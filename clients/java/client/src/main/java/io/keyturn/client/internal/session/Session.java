@@ -240,8 +240,10 @@ final class Session implements SessionStream.Handlers {
             return;
         }
         lastFailure = error;
+        // A token that ended in the middle may have been replaced: the next stream shows the one of that moment.
+        boolean isRenewable = link.isReady() && error.code() == Status.Code.UNAUTHENTICATED;
         link.broke(now);
-        if (Link.isForGood(error)) {
+        if (Link.isForGood(error) && !isRenewable) {
             // Nothing that is asked now would come through. What is asked later may.
             turns.loseAll(TurnLoss.UNREACHABLE);
             calls.refuseAll(error);

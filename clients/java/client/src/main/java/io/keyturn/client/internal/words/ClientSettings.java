@@ -12,6 +12,7 @@ import java.time.Duration;
  * @param sessionId null: one that no other client has
  * @param margin null: a tenth of a life, at most 2 s
  * @param tls null: none
+ * @param token null: nobody says who asks
  */
 public record ClientSettings(
         boolean isUnary,
@@ -22,6 +23,7 @@ public record ClientSettings(
         int openCommands,
         long openBytes,
         TlsSettings tls,
+        TokenSettings token,
         Logger logger,
         Metrics metrics) {
     private static final long LARGEST_MARGIN = 2_000 * Clock.MS;
@@ -32,7 +34,7 @@ public record ClientSettings(
         String consumer = consumerId.isEmpty() ? session : consumerId;
         Metrics guarded = GuardedMetrics.of(metrics, logger);
         return new ClientSettings(
-                isUnary, consumer, session, sessionTtl, margin, openCommands, openBytes, tls, logger, guarded);
+                isUnary, consumer, session, sessionTtl, margin, openCommands, openBytes, tls, token, logger, guarded);
     }
 
     /** Before the end of a life that long its holder is told to stop, ns. A margin above half of it would leave no time to work. */

@@ -26,6 +26,10 @@ public final class Statuses {
             Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER);
     private static final String TYPE = "type.googleapis.com/google.rpc.";
 
+    /** The sidecar knows what it wants, and not how this client is told of it. */
+    private static final String TO_DO =
+            " (KeyturnOptions.token, tokenFile or tokenFrom of the client: a token that the sidecar knows)";
+
     private Statuses() {}
 
     /** The error of one command of a session. */
@@ -63,7 +67,8 @@ public final class Statuses {
         if (found.reason.equals("TURN_LOST")) {
             return ApiAccess.api().lost(message, Losses.named(found.metadata.get("cause")), found.details());
         }
-        return Failures.of(message, Status.fromCodeValue(code).getCode(), found.reason, found.details());
+        String told = found.reason.equals("NO_CREDENTIALS") ? message + TO_DO : message;
+        return Failures.of(told, Status.fromCodeValue(code).getCode(), found.reason, found.details());
     }
 
     private static final class Findings {
