@@ -15,7 +15,6 @@ import { scrape } from './rows/scrape.js';
 import { session } from './rows/session.js';
 import { stuck } from './rows/stuck.js';
 import { tenmillion } from './rows/tenmillion.js';
-import { tracing } from './rows/tracing.js';
 import { unary } from './rows/unary.js';
 import { waiting } from './rows/waiting.js';
 
@@ -28,7 +27,6 @@ export const ROWS: ReadonlyMap<string, Row> = new Map(
     unary,
     session,
     clients,
-    tracing,
     handover,
     dispatch,
     stuck,
