@@ -42,16 +42,6 @@ export function checkTracing(tracing: boolean | TracingOptions | undefined): voi
     throw wrongSetting(`tracing.api: ${shown(tracing.api)} is not allowed; the module ${PACKAGE}, version 1, is`);
 }
 
-/** @throws KeyturnError (INVALID_ARGUMENT) when tracing was asked for and cannot be had */
-export function apiFor(tracing: boolean | TracingOptions | undefined): OpenTelemetryApi | undefined {
-  if (tracing === false) return undefined;
-  const given = typeof tracing === 'object' ? tracing.api : undefined;
-  const api = given ?? findApi();
-  if (api === undefined && tracing !== undefined)
-    throw wrongSetting(`tracing: ${PACKAGE} is not installed beside the client; install it, or give it as tracing.api`);
-  return api;
-}
-
 const METHODS: Readonly<Record<'trace' | 'context', readonly string[]>> = {
   trace: ['getTracerProvider', 'getSpanContext', 'setSpan', 'setSpanContext'],
   context: ['active', 'with'],

@@ -3,6 +3,7 @@
  * and a batch has many of them.
  */
 import { messageOf } from '../words/failure.js';
+import { wrongSetting } from '../words/option-checks.js';
 import type {
   ApiAttributes,
   ApiContext,
@@ -18,7 +19,7 @@ import type {
 } from '../words/tracing.js';
 import { VERSION } from '../words/version.js';
 import type { DeliveredItem, Delivery, ItemCall, Turn } from '../words/worker-words.js';
-import { apiFor } from './find-api.js';
+import { findApi } from './find-api.js';
 import { isValid, readTraceParent, withTraceParent } from './trace-parent.js';
 
 /** Numbers of the API: SpanKind and SpanStatusCode. */
@@ -30,6 +31,17 @@ const ERROR = 2;
 export function tracingOf(tracing: boolean | TracingOptions | undefined): Tracing | undefined {
   const api = apiFor(tracing);
   return api && new OpenTelemetry(api, typeof tracing === 'object' ? tracing : {});
+}
+
+function apiFor(tracing: boolean | TracingOptions | undefined): OpenTelemetryApi | undefined {
+  if (tracing === false) return undefined;
+  const given = typeof tracing === 'object' ? tracing.api : undefined;
+  const api = given ?? findApi();
+  if (api === undefined && tracing !== undefined)
+    throw wrongSetting(
+      'tracing: @opentelemetry/api is not installed beside the client; install it, or give it as tracing.api',
+    );
+  return api;
 }
 
 class OpenTelemetry implements Tracing {
