@@ -168,7 +168,7 @@ export interface DrainReport {
 }
 
 export interface Administration {
-  /** The same, asked by one of this name, of at most 256 bytes: a home elsewhere is told it. Unset: it asks nobody elsewhere, or not yet. */
+  /** The same, asked by one of this name, of at most 256 bytes: a home elsewhere is told it. Unset: it asks nobody elsewhere. */
   by?(principal: string): Administration;
   listQueues(request: ListQueuesRequest): Promise<Result<QueuePage>>;
   listKeys(request: ListKeysRequest): Promise<Result<KeyPage>>;
@@ -197,7 +197,8 @@ export interface Leaders {
   withdraw(request: WithdrawRequest, reply: Reply<void>): void;
   /** Waits until somebody else leads than who asks knows. */
   awaitLeader(request: AwaitLeaderRequest, reply: Reply<GroupView>): Waiting;
-  yieldLeader(group: string, reply: Reply<YieldView>): void;
+  /** @param principal who asks: a home elsewhere is told it; unset: nobody was asked who they are */
+  yieldLeader(group: string, reply: Reply<YieldView>, principal?: string): void;
 }
 
 /** What people ask about the cluster that this coordinator is of, and do to it. */

@@ -51,7 +51,7 @@ export class PermittedLeaders implements Leaders {
 
   yieldLeader(group: string, reply: Reply<YieldView>): void {
     if (this.#asks(reply, undefined) && this.#may('operate', group, reply))
-      this.leaders.yieldLeader(group, new PlainReply(reply, plainYield));
+      this.leaders.yieldLeader(group, new PlainReply(reply, plainYield), this.principal.name);
   }
 
   /** @param knows what a call knew before that goes on; only its beginning counts */

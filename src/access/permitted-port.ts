@@ -29,7 +29,8 @@ export class PermittedPort {
     private readonly principal: Principal,
   ) {
     this.calls = new PermittedCalls(coordinator, principal);
-    this.admin = new PermittedAdministration(coordinator.admin, principal);
+    const { admin } = coordinator;
+    this.admin = new PermittedAdministration(admin.by?.(principal.name) ?? admin, principal);
     this.leaders = new PermittedLeaders(coordinator.leaders, principal);
     this.cluster = cluster && new PermittedCluster(cluster, principal);
   }

@@ -61,7 +61,9 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
   const readiness = new Readiness(log, (isReady) => grpc?.setServing(isReady));
   const certificates = await Certificates.open(config.tls, log);
   const control = AccessControl.open(config.access, log);
-  const engine = await openEngine(config, { log, version, readiness });
+  const audit =
+    config.server.audit === 'stderr' ? auditLines((line) => process.stderr.write(line), systemClock) : undefined;
+  const engine = await openEngine(config, { log, version, readiness, audited: audit?.audited });
   const { coordinator } = engine;
   try {
     const surroundings = async () => ({
@@ -76,8 +78,6 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
     // HTTP first: until gRPC listens it says that it is starting.
     http = await listenHttp(config, { metrics, readiness, remark: () => hold.remark ?? engine.remark, log });
     const { cluster } = engine;
-    const audit =
-      config.server.audit === 'stderr' ? auditLines((line) => process.stderr.write(line), systemClock) : undefined;
     const access = control && { authenticator: control.authenticator, refused: audit?.refused ?? notLetIn(log) };
     const server = await listenGrpc(config, {
       coordinator,
@@ -106,12 +106,13 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
 
 interface Around extends SidecarOptions {
   readonly readiness: Readiness;
+  readonly audited: Audited | undefined;
 }
 
-function openEngine(config: Config, { log, version, readiness }: Around): Promise<Engine> {
+function openEngine(config: Config, { log, version, readiness, audited }: Around): Promise<Engine> {
   const { cluster } = config;
   if (cluster === undefined) return openAlone(config, (state) => readiness.storeChanged(state));
-  return openCluster(config, cluster, { log, version, onReadiness: (why) => readiness.clusterChanged(why) });
+  return openCluster(config, cluster, { log, version, audited, onReadiness: (why) => readiness.clusterChanged(why) });
 }
 
 interface Parts {

@@ -146,14 +146,14 @@ export class YieldCall extends LeaderCall<YieldView> {
   constructor(
     router: Router,
     partition: number,
-    private readonly group: string,
+    private readonly asked: { readonly group: string; readonly principal: string | undefined },
     reply: Reply<YieldView>,
   ) {
     super(router, partition, reply);
   }
 
   protected put(leaders: Leaders): Waiting {
-    leaders.yieldLeader(this.group, this);
+    leaders.yieldLeader(this.asked.group, this, this.asked.principal);
     return undefined;
   }
 }

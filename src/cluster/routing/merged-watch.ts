@@ -1,11 +1,13 @@
 import type { CoordinatorEvent, Refusal, Watch, Watcher } from '../../coordinator.js';
-import { isAway } from './asking.js';
+import { inName, isAway } from './asking.js';
 import type { Router } from './router.js';
 
 /** Which events. Unset: all. */
 interface Wanted {
   readonly queue: string | undefined;
   readonly key: string | undefined;
+  /** Who watches; unset: that is not known. */
+  readonly principal: string | undefined;
 }
 
 /**
@@ -95,12 +97,12 @@ export class MergedWatch implements Watch {
     const home = this.router.homes.home(partition);
     if (home === undefined) return this.router.gates.refusal(partition);
     const part = new PartOfWatch(partition, home, () => this.#wake());
-    const { queue, key } = this.wanted;
+    const { queue, key, principal } = this.wanted;
     const watcher: Watcher = {
       wake: () => part.wake(),
       end: (why) => this.#ended(part, why),
     };
-    const watched = home.admin.watch(queue, key, watcher);
+    const watched = inName(home.admin, principal).watch(queue, key, watcher);
     if (!watched.ok) return watched.refusal;
     part.watch = watched.value;
     this.#parts.set(partition, part);

@@ -23,12 +23,14 @@ import type {
 import { badPageToken, DRAINING } from '../../core/contract/refusals.js';
 import { limitsOfParts } from '../../core/contract/spread.js';
 import {
+  type Ask,
   type Asked,
   askHome,
   askHomes,
   CHANGE_WITHIN,
   gather,
   gatherAll,
+  inName,
   isAway,
   partial,
   READ_WITHIN,
@@ -43,9 +45,17 @@ type Resumed = { readonly resumed: boolean; readonly state: LaneState };
 
 /** The calls of people: about a key to its home, about a queue to the homes of all its parts, about all to all. */
 export class RoutedAdministration implements Administration {
-  readonly #watches = new Set<MergedWatch>();
+  constructor(
+    private readonly router: Router,
+    /** Who asks; unset: that is not known. */
+    private readonly principal?: string,
+    /** Of all who ask. */
+    private readonly watches = new Set<MergedWatch>(),
+  ) {}
 
-  constructor(private readonly router: Router) {}
+  by(principal: string): Administration {
+    return new RoutedAdministration(this.router, principal, this.watches);
+  }
 
   listQueues(request: ListQueuesRequest): Promise<Result<QueuePage>> {
     return listQueues(this.router, request);
@@ -61,7 +71,7 @@ export class RoutedAdministration implements Administration {
       partition,
       fetch: async (place: string, most: number) => {
         const page = { ...request, pageToken: place, pageSize: most };
-        const answer = await askHome(this.router, partition, READ_WITHIN, (admin) => admin.listKeys(page));
+        const answer = await this.#askHome(partition, READ_WITHIN, (admin) => admin.listKeys(page));
         if (!answer.ok) return answer;
         const { keys, nextPageToken } = answer.value;
         return { ok: true, value: { rows: keys, more: nextPageToken !== '' } } as const;
@@ -77,7 +87,7 @@ export class RoutedAdministration implements Administration {
   async explainKey(queue: string, key: string): Promise<Result<KeyExplanation>> {
     const only = key === '' ? this.#onlyPart(queue) : this.router.map.of(queue, key);
     if (only !== undefined) return this.#readKey(only, (admin) => admin.explainKey(queue, key));
-    const asked = await askHomes(this.router, this.router.map.all(queue), READ_WITHIN, (admin) =>
+    const asked = await this.#askHomes(this.router.map.all(queue), READ_WITHIN, (admin) =>
       admin.explainKey(queue, key),
     );
     const gathered = gather(asked);
@@ -137,7 +147,7 @@ export class RoutedAdministration implements Administration {
     if (refusal !== undefined) return { ok: false, refusal };
     const ask = (admin: Administration, partition: number) =>
       admin.setLimits(queue, limitsOfParts(change, spread, map.partsIn(queue, partition)));
-    const asked = await askHomes(this.router, parts, isQuestion ? READ_WITHIN : CHANGE_WITHIN, ask);
+    const asked = await this.#askHomes(parts, isQuestion ? READ_WITHIN : CHANGE_WITHIN, ask);
     if (!isQuestion) {
       const all = gatherAll(asked);
       return all.ok ? { ok: true, value: mergeLimits(all.value) } : all;
@@ -162,7 +172,7 @@ export class RoutedAdministration implements Administration {
       fetch: async (place: string, most: number) => {
         // Each may carry a large payload: fewer at a time where there are many parts.
         const page = { ...request, pageToken: place, pageSize: Math.min(most, FEW_LETTERS) };
-        const answer = await askHome(router, partition, READ_WITHIN, (admin) => admin.listDeadLetters(page));
+        const answer = await this.#askHome(partition, READ_WITHIN, (admin) => admin.listDeadLetters(page));
         if (!answer.ok) return answer;
         const { deadLetters, nextPageToken } = answer.value;
         return { ok: true, value: { rows: deadLetters, more: nextPageToken !== '' } } as const;
@@ -191,33 +201,52 @@ export class RoutedAdministration implements Administration {
     const { router } = this;
     if (router.isClosed) return { ok: false, refusal: DRAINING };
     const { watchers } = router.settings.limits;
-    if (this.#watches.size >= watchers) return { ok: false, refusal: tooMany(watchers) };
-    const onEnd = (ended: MergedWatch) => this.#watches.delete(ended);
-    const watch = new MergedWatch(router, { queue, key }, this.#watched(queue, key), watcher, onEnd);
+    if (this.watches.size >= watchers) return { ok: false, refusal: tooMany(watchers) };
+    const onEnd = (ended: MergedWatch) => this.watches.delete(ended);
+    const watch = new MergedWatch(
+      router,
+      { queue, key, principal: this.principal },
+      this.#watched(queue, key),
+      watcher,
+      onEnd,
+    );
     const refusal = watch.begin();
     if (refusal !== undefined) return { ok: false, refusal };
-    this.#watches.add(watch);
+    this.watches.add(watch);
     return { ok: true, value: watch };
   }
 
   changed(partitions: readonly number[]): void {
-    for (const watch of [...this.#watches]) watch.changed(partitions);
+    for (const watch of [...this.watches]) watch.changed(partitions);
   }
 
   /** Queues may be elsewhere by now. */
   rerouted(): void {
-    for (const watch of [...this.#watches]) watch.reroute(this.#watched(watch.wanted.queue, watch.wanted.key));
+    for (const watch of [...this.watches]) watch.reroute(this.#watched(watch.wanted.queue, watch.wanted.key));
   }
 
   /** Whoever watches is told that nothing follows. */
   end(): void {
-    for (const watch of [...this.#watches]) watch.end();
+    for (const watch of [...this.watches]) watch.end();
   }
 
   #watched(queue: string | undefined, key: string | undefined): readonly number[] {
     const { map } = this.router;
     if (queue === undefined) return Array.from({ length: map.partitions }, (_, partition) => partition);
     return key === undefined || key === '' ? map.all(queue) : [map.of(queue, key)];
+  }
+
+  #askHome<T>(partition: number, within: number, ask: Ask<T>): Promise<Result<T>> {
+    return askHome(this.router, partition, within, this.#named(ask));
+  }
+
+  #askHomes<T>(partitions: readonly number[], within: number, ask: Ask<T>): Promise<readonly Asked<T>[]> {
+    return askHomes(this.router, partitions, within, this.#named(ask));
+  }
+
+  #named<T>(ask: Ask<T>): Ask<T> {
+    const { principal } = this;
+    return principal === undefined ? ask : (admin, partition) => ask(inName(admin, principal), partition);
   }
 
   /** Unset: the queue is spread. */
@@ -228,15 +257,15 @@ export class RoutedAdministration implements Administration {
 
   /** One home knows all of the answer: without it there is none. */
   #readKey<T>(partition: number, ask: (admin: Administration) => Promise<Result<T>>, within = READ_WITHIN) {
-    return askHome(this.router, partition, within, ask);
+    return this.#askHome(partition, within, ask);
   }
 
   #changeKey<T>(partition: number, ask: (admin: Administration) => Promise<Result<T>>) {
-    return askHome(this.router, partition, CHANGE_WITHIN, ask);
+    return this.#askHome(partition, CHANGE_WITHIN, ask);
   }
 
   #changeParts<T>(queue: string, ask: (admin: Administration) => Promise<Result<T>>) {
-    return askHomes(this.router, this.router.map.all(queue), CHANGE_WITHIN, ask);
+    return this.#askHomes(this.router.map.all(queue), CHANGE_WITHIN, ask);
   }
 
   async #doAll(queue: string, ask: (admin: Administration) => Promise<Result<void>>): Promise<Result<void>> {

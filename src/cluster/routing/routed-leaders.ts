@@ -34,8 +34,8 @@ export class RoutedLeaders implements Leaders {
     return new AwaitLeaderCall(this.router, this.#of(request.group), request, reply).begin();
   }
 
-  yieldLeader(group: string, reply: Reply<YieldView>): void {
-    new YieldCall(this.router, this.#of(group), group, reply).begin();
+  yieldLeader(group: string, reply: Reply<YieldView>, principal?: string): void {
+    new YieldCall(this.router, this.#of(group), { group, principal }, reply).begin();
   }
 
   #of(group: string): number {

@@ -13,6 +13,8 @@ interface AuditEntry {
   readonly who: string | undefined;
   /** Address of the caller. */
   readonly from: string;
+  /** `link`: another sidecar asks in the name of its caller, whom it has let in. */
+  readonly over?: 'link';
   /** `AdminService/Discard` */
   readonly call: string;
   /** What was asked, by the fields of the message; long texts and lists are cut. */
@@ -72,6 +74,13 @@ export function auditing(
   };
 }
 
+export const OK = 'OK';
+
+/** What of a message may stand in an entry. */
+export function auditedFields(message: unknown): Readonly<Record<string, unknown>> {
+  return plain(fieldsOf(message));
+}
+
 type Tell = (asked: Fields, answered: Fields | undefined, outcome: string, why: string) => void;
 
 class AuditedCall extends ServerInterceptingCall {
@@ -115,7 +124,7 @@ class AuditedCall extends ServerInterceptingCall {
   override sendStatus(status: SentStatus): void {
     const { code, details } = status;
     const outcome = code === undefined ? 'UNKNOWN' : codeName(code);
-    this.#told(outcome, outcome === 'OK' ? '' : (details ?? ''));
+    this.#told(outcome, outcome === OK ? '' : (details ?? ''));
     super.sendStatus(status);
   }
 
@@ -134,7 +143,8 @@ function carriesContents(letters: unknown): boolean {
   });
 }
 
-function fieldsOf(value: unknown): Fields {
+/** Of what is no message none. */
+export function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {};
 }
 

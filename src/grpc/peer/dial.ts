@@ -6,6 +6,8 @@ export interface DialListener {
 }
 
 export interface DialedStream {
+  /** The address of who dialed; unset: it is known. */
+  readonly from?: string;
   /** @param left the bytes have left this process */
   send(message: Buffer, left: () => void): void;
   /** Ends it, whatever the other side does; the listener hears nothing of that. What was sent may still arrive. */

@@ -4,7 +4,8 @@ import { HANDSHAKE_WITHIN } from './handshake.js';
 import type { Admission, Ending, Gate, HomeStream, LaneKind, StreamHost } from './home-stream.js';
 import type { Lane } from './lane.js';
 import { BROKEN_FOR } from './limits.js';
-import { type ServedContext, ServedLink } from './served-link.js';
+import type { ServedContext } from './served-context.js';
+import { ServedLink } from './served-link.js';
 
 /** Links at once: one for each other sidecar. */
 const MOST_LINKS = 4_096;
@@ -35,7 +36,9 @@ export class LinkGate implements Omit<Gate, 'over'> {
     for (const other of this.#links.values()) if (other.gateway === open.gateway) other.over(REPLACED);
     if (open.before !== undefined) this.#takeBack(open.before);
     if (this.#links.size >= MOST_LINKS) return TOO_MANY;
-    const link = new GatedLink(this.context, open.gateway, () => this.#isOver(id, link));
+    const link = new GatedLink(this.context, { gateway: open.gateway, from: stream.from }, () =>
+      this.#isOver(id, link),
+    );
     this.#links.set(id, link);
     return link.join(stream, kind, open);
   }
@@ -72,6 +75,7 @@ export class LinkGate implements Omit<Gate, 'over'> {
 }
 
 class GatedLink implements StreamHost {
+  readonly gateway: string;
   readonly served: ServedLink;
   readonly #streams: { small: HomeStream | undefined; large: HomeStream | undefined } = {
     small: undefined,
@@ -84,14 +88,16 @@ class GatedLink implements StreamHost {
 
   constructor(
     private readonly context: ServedContext,
-    readonly gateway: string,
+    { gateway, from }: { readonly gateway: string; readonly from: string },
     private readonly onOver: () => void,
   ) {
-    this.served = new ServedLink(context, {
-      malformed: (error) => this.#malformed(error),
-      silent: (lane) => this.#silent(lane),
-      tooMuch: (bytes) => this.#tooMuch(bytes),
-    });
+    this.gateway = gateway;
+    const listener = {
+      malformed: (error: unknown) => this.#malformed(error),
+      silent: (lane: Lane) => this.#silent(lane),
+      tooMuch: (bytes: number) => this.#tooMuch(bytes),
+    };
+    this.served = new ServedLink(context, listener, from);
     this.#callOff = context.scheduler.after(HANDSHAKE_WITHIN, () => this.over(OVER));
   }
 

@@ -77,6 +77,11 @@ export class HomeStream implements LaneStream, DialListener {
     );
   }
 
+  /** The address of the gateway. */
+  get from(): string {
+    return this.stream.from ?? '';
+  }
+
   send(message: Buffer, left: () => void): void {
     if (this.#stage === 'ready') this.stream.send(message, left);
   }

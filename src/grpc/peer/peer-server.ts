@@ -2,6 +2,7 @@
 
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Coordinator, Limits } from '../../coordinator.js';
+import type { Audited } from '../call/audit.js';
 import type { Log } from '../call/handler.js';
 import { refuseMalformedText } from '../convert/utf8.js';
 import { Check } from '../convert/validate.js';
@@ -34,6 +35,8 @@ interface PeerServerOptions {
   behind?(): void;
   /** Another sidecar was the home of this partition until now, and let no call in for so many ms; or a step before that. */
   handedOver?(partition: number, shutFor: number, step: HandOverStep): void;
+  /** Told of what people change by way of other sidecars. */
+  readonly audited?: Audited | undefined;
   readonly limits: Limits;
   readonly log: Log;
   /** Counts failures of our own. */
@@ -79,12 +82,13 @@ class RunningPeerServer implements PeerServer {
   #connections: TlsConnections | undefined;
 
   constructor(private readonly options: PeerServerOptions) {
-    const { limits, log, failed, certificates } = options;
+    const { limits, log, failed, certificates, audited } = options;
     this.#tls = certificates && new TlsCredentials(certificates);
     this.#gate = new LinkGate({
       scheduler: SCHEDULER,
       check: new Check(atHome(limits)),
       log,
+      audited,
       ...(failed === undefined ? {} : { failed }),
       home: (partition) => options.home(partition),
       routes: () => options.routes(),

@@ -30,9 +30,11 @@ import { type CallOwner, OpenCall } from './open-call.js';
 import { noHome } from './refusals.js';
 import { placed } from './write-entry.js';
 
-interface Beside {
+export interface Beside {
   readonly maxWait?: number | undefined;
   readonly stamp?: SessionStamp | undefined;
+  /** Who asks. What workers ask goes without it: their ids bear the name, and nothing else of it matters to the home. */
+  readonly principal?: string | undefined;
 }
 
 const NOTHING_BESIDE: Beside = Object.freeze({});
@@ -110,7 +112,13 @@ export abstract class RemoteCalls implements Calls, CallOwner {
     return call.isOver ? undefined : call;
   }
 
-  #write<R, A>(life: Life, call: OpenCall<A>, kind: Kind<R, A>, request: R, { maxWait, stamp }: Beside): void {
+  #write<R, A>(
+    life: Life,
+    call: OpenCall<A>,
+    kind: Kind<R, A>,
+    request: R,
+    { maxWait, stamp, principal }: Beside,
+  ): void {
     const handle = this.handle(life);
     const id = life.keep(call);
     call.id = id;
@@ -123,6 +131,7 @@ export abstract class RemoteCalls implements Calls, CallOwner {
       out.number(CALL.session, handle);
       out.number(CALL.partition, this.partition);
       if (maxWait !== undefined) out.number(CALL.maxWait, Math.ceil(Math.max(0, maxWait)) + 1);
+      if (principal !== undefined) out.text(CALL.principal, principal);
       const command = out.open(kind.entry);
       out.number(1, id);
       kind.write(out, request);

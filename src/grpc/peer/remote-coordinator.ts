@@ -29,7 +29,7 @@ export class RemoteCoordinator extends RemoteCalls implements Coordinator {
 
   constructor(link: Link, partition: number) {
     super(link, partition);
-    this.leaders = new RemoteLeaders((kind, request, reply) => this.ask(kind, request, reply));
+    this.leaders = new RemoteLeaders((kind, request, reply, beside) => this.ask(kind, request, reply, beside));
     this.admin = new RemoteAdministration(link, partition);
   }
 

@@ -29,6 +29,7 @@ import {
   writeWithdraw,
   writeYield,
 } from './leader-messages.js';
+import type { Beside } from './remote-calls.js';
 
 /** They say how things are: who gives one up has missed nothing. */
 const STAND: Kind<StandRequest, CandidateView> = {
@@ -44,7 +45,7 @@ const WITHDRAW: Kind<WithdrawRequest, void> = plain(LEADER.withdraw, writeWithdr
 /** Asked again it may reach the next leader. */
 const YIELD: Kind<string, YieldView> = { ...plain(LEADER.yield, writeYield, readYieldView), isRepeatable: false };
 
-type Ask = <R, A>(kind: Kind<R, A>, request: R, reply: Reply<A>) => Waiting;
+type Ask = <R, A>(kind: Kind<R, A>, request: R, reply: Reply<A>, beside?: Beside) => Waiting;
 
 export class RemoteLeaders implements Leaders {
   constructor(private readonly ask: Ask) {}
@@ -65,8 +66,8 @@ export class RemoteLeaders implements Leaders {
     return this.ask(AWAIT, request, reply);
   }
 
-  yieldLeader(group: string, reply: Reply<YieldView>): void {
-    this.ask(YIELD, group, reply);
+  yieldLeader(group: string, reply: Reply<YieldView>, principal?: string): void {
+    this.ask(YIELD, group, reply, { principal });
   }
 }
 

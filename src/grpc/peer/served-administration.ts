@@ -7,6 +7,7 @@ import { toBytes } from './codec/shapes.js';
 import type { WireReader } from './codec/wire-reader.js';
 import { LARGE_BYTES, MOST_OPEN } from './limits.js';
 import { noHome, tooManyCalls } from './refusals.js';
+import type { ServedAudit } from './served-audit.js';
 
 interface Served {
   home(partition: number): Coordinator | undefined;
@@ -31,7 +32,10 @@ export class ServedAdministration {
   readonly #watches = new Map<number, Watch>();
   readonly #open = new Set<number>();
 
-  constructor(private readonly served: Served) {}
+  constructor(
+    private readonly audit: ServedAudit,
+    private readonly served: Served,
+  ) {}
 
   get open(): number {
     return this.#open.size + this.#watches.size;
@@ -46,7 +50,7 @@ export class ServedAdministration {
     const home = this.#homeFor(id, partition, open, unlike);
     if (home === undefined) return;
     this.#open.add(id);
-    this.#answer(id, adminOf(home, principal), request)
+    this.#answer(id, home, principal, request)
       .catch((error: unknown) => this.served.fail(id, error))
       .finally(() => this.#open.delete(id));
   }
@@ -74,8 +78,12 @@ export class ServedAdministration {
     this.#watches.clear();
   }
 
-  async #answer(id: number, admin: Administration, request: Buffer): Promise<void> {
-    const result = await askAdmin(admin, request);
+  async #answer(id: number, home: Coordinator, principal: string, request: Buffer): Promise<void> {
+    const result = await askAdmin(adminOf(home, principal), request).catch((error: unknown) => {
+      this.audit.asked(principal, request, undefined);
+      throw error;
+    });
+    this.audit.asked(principal, request, result);
     if (this.served.isOver()) return;
     if (!result.ok) return this.served.refuse(id, result.refusal);
     const { value } = result;

@@ -16,7 +16,15 @@ import {
   writeWithdrawn,
   writeYieldView,
 } from './leader-messages.js';
+import type { ServedAudit } from './served-audit.js';
 import type { ServedCall, TellForm } from './served-call.js';
+
+interface Asker {
+  readonly check: Check;
+  readonly audit: ServedAudit;
+  /** Who asks, as the gateway says; empty: nobody was asked. */
+  readonly principal: string;
+}
 
 type Call = NonNullable<LeaderCall['call']>;
 
@@ -27,7 +35,12 @@ const AWAIT = form(writeGroupView, true);
 const YIELD = form(writeYieldView);
 
 /** What is wrong with it the reply hears. @throws RangeError when it is malformed */
-export function askLeaders(leaders: Leaders, call: Call, check: Check, served: ServedCall): Waiting {
+export function askLeaders(
+  leaders: Leaders,
+  call: Call,
+  { check, audit, principal }: Asker,
+  served: ServedCall,
+): Waiting {
   switch (call.$case) {
     case 'stand':
       return asked(served, STAND, check, readStand(call.value, check), (request) => leaders.stand(request, served));
@@ -42,7 +55,9 @@ export function askLeaders(leaders: Leaders, call: Call, check: Check, served: S
         leaders.withdraw(request, served),
       );
     case 'yield':
-      return done(served, YIELD, check, groupName(call.value, check), (group) => leaders.yieldLeader(group, served));
+      return done(served, YIELD, check, groupName(call.value, check), (group) =>
+        leaders.yieldLeader(group, audit.yields(principal, group, served)),
+      );
   }
 }
 

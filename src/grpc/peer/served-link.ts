@@ -4,44 +4,29 @@
  */
 
 import type { Coordinator, Notice, Refusal, SessionStamp, Turn } from '../../coordinator.js';
-import { type Log, report } from '../call/handler.js';
+import { report } from '../call/handler.js';
 import type { Caller } from '../convert/deadline.js';
 import { enQueueRequest, helloRequest } from '../convert/requests.js';
-import type { Check } from '../convert/validate.js';
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
 import { writeNotice } from '../session/codec/answers.js';
 import { FastDecoder } from '../session/codec/fast-decoder.js';
 import type { WireWriter } from '../session/codec/wire-writer.js';
 import { type Asked, HELLO, kindOf } from '../session/commands.js';
-import type { Scheduler } from '../session/flow.js';
 import { type CallHead, CallReader, readNumbers, readUndeliverable, type UndeliverableTold } from './ask-reader.js';
 import { ASK, TELL, writeBytes, writeNumbers } from './codec/entries.js';
 import { RefusalBytes } from './codec/refusals.js';
 import type { WireReader } from './codec/wire-reader.js';
-import { type HandOverStep, stepOf } from './hand-over-step.js';
+import { stepOf } from './hand-over-step.js';
 import { Lane } from './lane.js';
 import { BEAT, LARGE_BYTES, LARGE_LANE, MOST_OPEN, MOST_UNSENT, SMALL_LANE } from './limits.js';
 import { CANCELLED, failed, noHome, notHere, tooManyCalls, unlikeRoutes } from './refusals.js';
 import { ServedAdministration } from './served-administration.js';
+import { ServedAudit } from './served-audit.js';
 import { type CallSink, type Order, ServedCall, Unordered } from './served-call.js';
+import type { ServedContext } from './served-context.js';
 import { askLeaders } from './served-leaders.js';
 import { type OpenedSession, type ServedSession, ServedSessions, type SessionSink } from './served-session.js';
 import { placed, writeEntry } from './write-entry.js';
-
-export interface ServedContext {
-  readonly scheduler: Scheduler;
-  readonly log: Log;
-  readonly failed?: () => void;
-  readonly check: Check;
-  /** Unset: this sidecar is not its home. */
-  home(partition: number): Coordinator | undefined;
-  /** The version of the routes that this sidecar follows. */
-  routes(): number;
-  /** Somebody goes by newer ones. */
-  behind?(): void;
-  /** The gateway was the home of this partition until now, and let no call in for so many ms; or a step before that. */
-  handedOver?(partition: number, shutFor: number, step: HandOverStep): void;
-}
 
 interface ServedListener {
   malformed(error: unknown): void;
@@ -65,6 +50,7 @@ export class ServedLink implements CallSink, SessionSink {
   readonly #orders = new WeakMap<Coordinator, Order>();
   readonly #refusals = new RefusalBytes();
   readonly #admin: ServedAdministration;
+  readonly #audit: ServedAudit;
   /** Of the answer in hand. */
   readonly #turns: Turn[] = [];
   #spare: ServedCall | undefined;
@@ -73,13 +59,16 @@ export class ServedLink implements CallSink, SessionSink {
   constructor(
     private readonly context: ServedContext,
     private readonly listener: ServedListener,
+    /** The address of the gateway. */
+    from: string,
   ) {
+    this.#audit = new ServedAudit(context.audited, from);
     this.small = this.#lane(SMALL_LANE);
     this.large = this.#lane(LARGE_LANE);
     this.large.waitsFor = this.small;
     this.small.onDone = this.large.work;
     this.#sessions = new ServedSessions(this);
-    this.#admin = new ServedAdministration({
+    this.#admin = new ServedAdministration(this.#audit, {
       home: (partition) => context.home(partition),
       refuse: (id, refusal) => this.#refuse(id, refusal),
       fail: (id, error) => this.#fail(id, error),
@@ -257,10 +246,11 @@ export class ServedLink implements CallSink, SessionSink {
   }
 
   #begin(served: ServedCall, head: CallHead, home: Coordinator): void {
-    const { session, partition, maxWait, stamp, command, leader } = head;
+    const { session, partition, maxWait, stamp, command, leader, principal } = head;
     if (leader?.call !== undefined) {
       served.order = this.#orderOf(home);
-      served.pending = askLeaders(home.leaders, leader.call, this.context.check, served);
+      const asker = { check: this.context.check, audit: this.#audit, principal };
+      served.pending = askLeaders(home.leaders, leader.call, asker, served);
       return;
     }
     const call = command?.call;

@@ -144,9 +144,12 @@ export function peerServer(): Server {
 }
 
 class ServerStream implements DialedStream {
+  readonly from: string;
   #isOver = false;
 
-  constructor(private readonly call: ServerDuplexStream<Buffer, Buffer>) {}
+  constructor(private readonly call: ServerDuplexStream<Buffer, Buffer>) {
+    this.from = call.getPeer();
+  }
 
   listen(listener: DialListener): void {
     const over = (why: string): void => {

@@ -24,6 +24,7 @@ import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import type { Config } from '../../../config/config.js';
 import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Result } from '../../../coordinator.js';
 import { SharedUse } from '../../../core/core.js';
+import type { Audited } from '../../../grpc/call/audit.js';
 import type { HandOverStep } from '../../../grpc/peer/hand-over-step.js';
 import { systemClock } from '../../../local/clock.js';
 import { HomeCoordinator } from '../../../local/home.js';
@@ -50,6 +51,8 @@ const LOOK_EVERY = 250;
 interface ClusterOptions {
   readonly log: Logger;
   readonly version: string;
+  /** Unset: there is no audit. */
+  readonly audited: Audited | undefined;
   /** Told why it is not ready, whenever that changes; unset: it is. */
   readonly onReadiness: (why: string | undefined) => void;
 }

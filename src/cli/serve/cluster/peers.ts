@@ -5,6 +5,7 @@ import type { FollowedRoutes } from '../../../cluster/partitions/followed-routes
 import { formatAddress } from '../../../config/address.js';
 import type { ClusterSettings, PeerTlsSettings } from '../../../config/cluster-settings.js';
 import type { Coordinator, Limits } from '../../../coordinator.js';
+import type { Audited } from '../../../grpc/call/audit.js';
 import { peerLinks } from '../../../grpc/peer/connect.js';
 import type { HandOverStep } from '../../../grpc/peer/hand-over-step.js';
 import type { PeerLinks } from '../../../grpc/peer/links.js';
@@ -25,6 +26,8 @@ interface Around {
   readonly limits: Limits;
   readonly log: Logger;
   readonly version: string;
+  /** Unset: there is no audit. */
+  readonly audited: Audited | undefined;
   readonly standing: {
     readonly incarnation: string;
     home(partition: number): Coordinator | undefined;
@@ -97,7 +100,7 @@ function openCertificates({ cert, key, ca }: PeerTlsSettings, log: Logger): Prom
 
 /** A port that was not asked for and is taken is replaced by a free one. */
 async function listen(around: Around, own: string, certificates: Certificates['first'] | undefined) {
-  const { cluster, routes, standing, limits, log, version } = around;
+  const { cluster, routes, standing, limits, log, version, audited } = around;
   const start = (address: string) =>
     startPeerServer({
       listen: address,
@@ -111,6 +114,7 @@ async function listen(around: Around, own: string, certificates: Certificates['f
       routes: () => routes.version,
       behind: () => standing.behind(),
       handedOver: (...told) => standing.handedOver(...told),
+      audited,
       limits,
       log,
     });
