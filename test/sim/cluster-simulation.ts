@@ -70,6 +70,8 @@ export interface ClusterOutcome {
   readonly inUse: number;
 }
 
+let streams = 0;
+
 export class ClusterSimulation {
   readonly #time = new WorldTime();
   readonly #chance: Chance;
@@ -219,6 +221,10 @@ export class ClusterSimulation {
     const world: LeaderWorld = {
       time,
       chance,
+      nextStream: () => {
+        streams += 1;
+        return `stream ${streams}`;
+      },
       ask: (group, send, leaves, hear) => askAnybody(this.#clients, { queue: group, key: '' }, send, leaves, hear),
     };
     for (const group of GROUPS)

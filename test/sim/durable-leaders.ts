@@ -14,6 +14,7 @@ export class DurableLeaders implements LeaderWorld {
   readonly #careers: readonly Career[];
   #last: Life | undefined;
   #lives = 0;
+  #streams = 0;
 
   constructor(private readonly world: World) {
     const { book } = world;
@@ -33,6 +34,11 @@ export class DurableLeaders implements LeaderWorld {
 
   get chance() {
     return this.world.chance;
+  }
+
+  nextStream(): string {
+    this.#streams += 1;
+    return `stream ${this.#streams}`;
   }
 
   start(): void {

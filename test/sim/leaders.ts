@@ -22,6 +22,8 @@ const SLOWEST = 0.985;
 export interface LeaderWorld {
   readonly time: WorldTime;
   readonly chance: Chance;
+  /** The name of a stream that nobody had before. */
+  nextStream(): string;
   /**
    * @param leaves an answer that was decided leaves its process, of this name; whether anybody hears it is not known
    * @param hear what became of it
@@ -146,7 +148,6 @@ interface Held {
 
 /** A worker of a group, through all his lives. */
 export class Career {
-  #streams = 0;
   #isLeaving = false;
   #id = '';
   #life = 0;
@@ -192,8 +193,7 @@ export class Career {
 
   /** At any member. */
   #connect(): void {
-    this.#streams += 1;
-    this.#stream = { at: this.world.time.now, by: `${this.#id}, stream ${this.#streams}` };
+    this.#stream = { at: this.world.time.now, by: this.world.nextStream() };
     this.#knows = undefined;
     this.#stand();
   }
