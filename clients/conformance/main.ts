@@ -13,7 +13,10 @@ import { loadFolder, WrongScenarios } from './scenario/load.js';
 
 async function main(): Promise<number> {
   const options = optionsOf(process.argv.slice(2));
-  const scenarios = chosen(loadFolder(SCENARIOS), options.words);
+  const scenarios = chosen(
+    loadFolder(SCENARIOS).filter(({ cluster }) => !cluster),
+    options.words,
+  );
   if (!options.list) return run(options, () => scenarios);
   for (const { id } of scenarios) process.stdout.write(`${id}\n`);
   return 0;

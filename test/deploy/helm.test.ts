@@ -38,6 +38,7 @@ const VARIANTS: readonly Variant[] = [
   { name: 'built-in', args: [] },
   { name: 'everything', args: ['--values', values('everything.yaml')] },
   { name: 'memory', args: ['--values', values('memory.yaml')] },
+  { name: 'auth', args: ['--values', values('auth.yaml')] },
 ];
 
 describe('the chart', needs([HELM, VALIDATE]), () => {
@@ -52,6 +53,8 @@ describe('the chart', needs([HELM, VALIDATE]), () => {
       deepEqual(await complaints(t, rendered), []);
     });
 
+    // Its files are in Secrets of the cluster: test/deploy/auth.test.ts has them.
+    if (name === 'auth') continue;
     it(`writes settings that the sidecar takes: ${name}`, async (t) => {
       const all = manifests(await template('orders', ...args));
       const file = yamlFile(t, String(at(ofKind(all, 'ConfigMap'), 'data', 'keyturn.yaml')));
@@ -59,7 +62,10 @@ describe('the chart', needs([HELM, VALIDATE]), () => {
       const env: Record<string, string> = Object.fromEntries(variables);
       // The files of TLS are in a Secret of the cluster.
       const own = Object.entries(env).filter(([variable]) => !variable.startsWith('KEYTURN_TLS_'));
-      const said = await keyturn(['serve', '--config', file, '--check-config'], Object.fromEntries(own));
+      // The image says that it serves strangers, unless the chart says otherwise.
+      match(read('Dockerfile').text, /KEYTURN_INSECURE=true/);
+      const inImage = { KEYTURN_INSECURE: 'true', ...Object.fromEntries(own) };
+      const said = await keyturn(['serve', '--config', file, '--check-config'], inImage);
       equal(`${said.stdout}${said.stderr}`.replace(/^warning: listen .*\n/gm, ''), 'the configuration is fine\n');
     });
   }
@@ -82,6 +88,32 @@ const REFUSED: readonly { readonly set: string; readonly says: RegExp }[] = [
   { set: 'persistence.enabled=maybe', says: /at '\/persistence\/enabled': got string, want boolean/ },
   { set: 'tls.clientCa=true', says: /tls\.existingSecret is empty: name the Secret/ },
   { set: 'tls.cert=x', says: /at '\/tls': additional properties 'cert' not allowed/ },
+  { set: 'auth.tokensSecret=a', says: /auth\.tokensSecret needs tls\.existingSecret: a token that others can read/ },
+  { set: 'auth.tokensSecret=a,tls.existingSecret=b', says: /auth\.rights is empty: nobody may do anything/ },
+  { set: 'auth.rights.a[0].queues[0]=q,auth.rights.a[0].may[0]=view', says: /nobody could show who they are/ },
+  { set: 'auth.perClient.waiting=1', says: /nobody could show who they are: name auth\.tokensSecret, auth\.certif/ },
+  {
+    set: 'auth.certificates[0].san=a,auth.certificates[0].is=b,tls.existingSecret=c',
+    says: /auth\.certificates needs tls\.clientCa/,
+  },
+  { set: 'auth.certificates[0].san=a', says: /at '\/auth\/certificates\/0': missing property 'is'/ },
+  { set: 'auth.jwt.issuer=a', says: /properties 'audience', 'keysSecret' required, if 'issuer' exists/ },
+  {
+    set: 'auth.jwt.issuer=a,auth.jwt.audience=b,auth.jwt.keysSecret=c',
+    says: /auth\.jwt needs tls\.existingSecret/,
+  },
+  {
+    set: 'auth.tokensSecret=a,tls.existingSecret=b,existingConfigMap=c',
+    says: /the chart writes auth into the settings of config; leave existingConfigMap out/,
+  },
+  { set: 'auth.rights.a[0].may[0]=view', says: /at '\/auth\/rights\/a\/0'/ },
+  {
+    set: 'auth.rights.a[0].queues[0]=q,auth.rights.a[0].may[0]=everything',
+    says: /must be one of 'produce', 'consume', 'view', 'payload', 'operate'/,
+  },
+  { set: 'auth.token=x', says: /at '\/auth': additional properties 'token' not allowed/ },
+  { set: 'config.auth.tokens=x', says: /at '\/config': additional properties 'auth' not allowed/ },
+  { set: 'extraEnv[0].name=KEYTURN_INSECURE', says: /extraEnv: KEYTURN_INSECURE is set by the chart/ },
   { set: 'config.drain_timeot=1s', says: /at '\/config': additional properties 'drain_timeot' not allowed/ },
   { set: 'config.drain_timeout=20', says: /at '\/config\/drain_timeout': got number, want string/ },
   { set: 'config.listen=0.0.0.0:1', says: /at '\/config': additional properties 'listen' not allowed/ },
@@ -244,5 +276,8 @@ describe('a release', needs([HELM]), () => {
     const safe = await shown('--set', 'tls.existingSecret=a,tls.clientCa=true');
     match(safe, /It wants TLS/);
     ok(!safe.includes('Whoever reaches it'), safe);
+    const asking = await shown('--values', values('auth.yaml'));
+    match(asking, /It asks everybody who they are, and auth\.rights says what each may do/);
+    ok(!asking.includes('Whoever reaches it'), asking);
   });
 });

@@ -107,7 +107,7 @@ const RUN_BY: readonly (readonly [
   [/^npm run demo$/, 'test/cli/demo.test.ts'],
   [/^npm start -- --config keyturn\.yaml$/, 'test/cli/npm-start.test.ts'],
   [/^npm start -- .*--(check|print)-config$/, checkedByServe],
-  [/^keyturn lead /, 'test/cli/lead/two-shells.test.ts'],
+  [/^keyturn lead /, 'test/cli/lead/newcomer.test.ts'],
   [/^grpcurl /, 'test/grpc/services/grpcurl.test.ts'],
   // No engine builds the image in the tests: its steps are rehearsed one by one, and what it would run is started.
   [/^docker (build|run) /, 'test/project/check-image.ts'],

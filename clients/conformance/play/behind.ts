@@ -15,6 +15,8 @@ export interface Behind {
    * @param scenario unset: the sidecar of all that share one
    */
   gatewayOf(scenario: Scenario | undefined): Promise<Fields>;
+  /** Kills, as a crash does it, the home that decides about a group of a scenario which has homes of its own. */
+  killHome(scenario: Scenario, group: string): Promise<void>;
   /** What was said there last. */
   readonly log: string;
 }

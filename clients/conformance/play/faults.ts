@@ -1,5 +1,5 @@
 /** What is done to connections, and to the sidecar. */
-import { isFields } from '../fields.js';
+import { type Fields, isFields } from '../fields.js';
 import { durationOf } from '../match/durations.js';
 import { shown } from '../match/match.js';
 import type { Direction, FaultProxy } from '../process/fault-proxy.js';
@@ -53,4 +53,10 @@ export async function sidecar(stage: Stage, body: unknown): Promise<void> {
     default:
       throw new Error(`a sidecar cannot ${shown(body)}`);
   }
+}
+
+/** The process that decides about a group. */
+export async function killHome(stage: Stage, { group }: Fields): Promise<void> {
+  if (stage.behind === undefined) throw new Error('nothing stands behind this sidecar: write cluster: true');
+  await stage.behind.killHome(stage.scenario, String(group));
 }

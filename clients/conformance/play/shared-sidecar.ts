@@ -56,12 +56,13 @@ function policies(names: ReadonlyMap<Scenario, QueueNames>): Fields {
 }
 
 /** It says nothing of a sidecar but policies of queues, and does nothing to it. */
-export function mayShare({ sidecar, certificates, files, steps }: Scenario): boolean {
+export function mayShare({ sidecar, certificates, cluster, files, steps }: Scenario): boolean {
   const { settings, listen, data } = sidecar;
   const isPlain =
     listen === 'tcp' &&
     !data &&
     !certificates &&
+    !cluster &&
     Object.keys(files).length === 0 &&
     Object.keys(settings).every((name) => name === 'queues');
   return isPlain && !steps.some(isOfTheSidecar);

@@ -52,13 +52,15 @@ export class Stage {
     /** Of all languages that take part, that of the scenario first. */
     private readonly pools: readonly PlayerPool[],
     private readonly folder: string,
-    private readonly scenario: Scenario,
+    readonly scenario: Scenario,
     readonly sidecar: Sidecar,
     /** How queues are called at the sidecar. */
     readonly queues: QueueNames,
     /** It is ended with the scenario. */
     private readonly isOwn: boolean,
     readonly proxy: FaultProxy | undefined,
+    /** What stands behind the sidecar. */
+    readonly behind: Behind | undefined,
     bound: Bindings,
   ) {
     scenarios += 1;
@@ -83,7 +85,7 @@ export class Stage {
       const proxy = scenario.proxy ? await FaultProxy.start(sidecar.address) : undefined;
       const queues = sharing ?? behind?.namesOf(scenario, pool.language) ?? OWN_NAMES;
       const pools = [pool, ...(scenario.mixed ? others : [])];
-      return new Stage(pool, pools, folder, scenario, sidecar, queues, own !== undefined, proxy, bound);
+      return new Stage(pool, pools, folder, scenario, sidecar, queues, own !== undefined, proxy, behind, bound);
     } catch (error) {
       await own?.close();
       await rm(folder, { recursive: true, force: true });

@@ -7,7 +7,7 @@ import { OF_A_HANDLE, OPS } from '../scenario/ops.js';
 import { boundOf, within } from './bounds.js';
 import { asked, until } from './conditions.js';
 import { bindAll, checkAnswer, checkTook, compare, Mismatch, originOf } from './expectations.js';
-import { fault, sidecar } from './faults.js';
+import { fault, killHome, sidecar } from './faults.js';
 import type { Member } from './member.js';
 import type { Call, Stage } from './stage.js';
 
@@ -45,6 +45,7 @@ const ACTS: Readonly<Record<string, Perform>> = {
     const code = await within(bound, 'the sidecar exits', stage.sidecar.exited);
     if (code !== body) throw new Mismatch(`the sidecar exited with code ${code}, not ${shown(body)}`);
   },
+  kill_home: (stage, { body }, bound) => within(bound, 'a home is killed', killHome(stage, fieldsOf(body))),
   kill: async (stage, { body }, bound) => {
     const member = stage.member(String(body));
     member.process.kill();

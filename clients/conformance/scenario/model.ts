@@ -14,6 +14,8 @@ export interface Scenario {
   readonly proxy: boolean;
   /** It gets a folder with certificates, `$certificates`. */
   readonly certificates: boolean;
+  /** It is about the homes behind a gateway: where a sidecar stands alone it is not played. */
+  readonly cluster: boolean;
   /** Its players are of different languages, of those that are played. */
   readonly mixed: boolean;
   /** Names of player processes; the first is that of steps and clients that name none. */

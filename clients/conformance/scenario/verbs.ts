@@ -72,6 +72,7 @@ const OF_THE_STAGE: Readonly<Record<string, Verb>> = {
     words: {},
   },
   sidecar_exits: { body: count, words: {} },
+  kill_home: { body: fields({ group: text }, ['group']), words: {} },
   kill: { body: text, words: {} },
   pause: { body: text, words: {} },
   go_on: { body: text, words: {} },

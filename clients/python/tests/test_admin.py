@@ -10,6 +10,7 @@ import pytest
 import keyturn
 from keyturn import NewItem, views
 from keyturn._gen import admin_pb2 as pb
+from keyturn._gen import leader_pb2 as leaders
 from keyturn.aio import Client
 
 SHOWN: list[tuple[type[Any], Any]] = [
@@ -39,6 +40,9 @@ SHOWN: list[tuple[type[Any], Any]] = [
     (views.Restore, pb.RestorePartitionsResponse),
     (views.Unavailable, pb.Unavailable),
     (views.DeadLetterPage, pb.ListDeadLettersResponse),
+    (views.Leader, leaders.Leader),
+    (views.LeaderGroup, leaders.GetLeaderResponse),
+    (keyturn.Predecessor, leaders.Predecessor),
 ]
 
 

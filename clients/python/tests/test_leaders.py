@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 
 import keyturn
+import keyturn.aio
+from keyturn import views
+from keyturn._gen import leader_pb2 as pb
+from keyturn._lead.words import group_of
 from tests.sidecar import Sidecar
 
 WAIT = 20
@@ -165,3 +169,44 @@ def test_a_hand_over_that_leaves_what_it_may_not_is_one_that_failed(sidecar: Sid
         with client.lead("wrong", last, ttl=1):
             assert last.begun.wait(WAIT)
     assert [one.how for one in seen] == ["lost"]
+
+
+def test_who_leads_is_told_and_the_leader_may_be_asked_to_hand_over(sidecar: Sidecar) -> None:
+    with keyturn.connect(sidecar.address) as client:
+        nobody = client.admin.get_leader("asked")
+        assert (nobody.leader, nobody.candidates, nobody.until, nobody.why) == (None, 0, None, "")
+        assert nobody.predecessor == keyturn.Predecessor("", 0, "none", b"")
+        assert client.admin.yield_leader("asked") is None
+        works, waits = Works(), Works()
+        with client.lead("asked", works, ttl=9, candidate_id="one", metadata={"zone": "east"}) as leader:
+            assert works.begun.wait(WAIT)
+            with client.lead("asked", waits, ttl=9, candidate_id="two"):
+                while (told := client.admin.get_leader("asked")).candidates == 0:
+                    pass
+                assert told.leader is not None
+                assert (told.leader.candidate_id, told.leader.term) == ("one", leader.term)
+                assert (told.leader.phase, dict(told.leader.metadata)) == ("executing", {"zone": "east"})
+                assert 0 < told.leader.holds_for <= 9
+                assert told.leader.since < told.leader.holds_until
+                assert "one" in told.why
+                assert client.admin.yield_leader("asked") == views.YieldAsked("one", told.leader.term)
+                assert waits.begun.wait(WAIT)
+                assert works.asked == ["operator"]
+                after = client.admin.get_leader("asked")
+                assert after.leader is not None
+                assert (after.leader.candidate_id, after.leader.term > told.leader.term) == ("two", True)
+                assert after.predecessor == keyturn.Predecessor("one", told.leader.term, "handed_over", b"")
+
+
+async def test_with_asyncio_it_is_asked_in_the_same_way(aclient: keyturn.aio.Client) -> None:
+    assert (await aclient.admin.get_leader("nobody-there")).leader is None
+    assert await aclient.admin.yield_leader("nobody-there") is None
+    with pytest.raises(keyturn.KeyturnError) as refused:
+        await aclient.admin.get_leader("no such name")
+    assert refused.value.code == "INVALID_ARGUMENT"
+
+
+def test_each_phase_has_its_word() -> None:
+    phases = [pb.LeaderPhase.Name(number) for number in pb.LeaderPhase.values()]
+    words = [group_of(pb.GetLeaderResponse(leader=pb.Leader(phase=phase))).leader for phase in phases]
+    assert [one and one.phase for one in words] == ["lost", "inaugurating", "executing", "handing_over", "lost"]

@@ -6,6 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
 import { connect } from '@keyturn/client';
 import { type Fields, fieldsOf } from '../../../clients/conformance/fields.js';
 import type { Behind } from '../../../clients/conformance/play/behind.js';
@@ -22,12 +23,16 @@ const LONGEST_SHARING_MS = 90_000;
 const BETWEEN_MS = 100;
 /** A machine that does much else at once does not end the home of anything. */
 const SESSION = '15s';
+/** Of homes that are killed: until the other one takes over. */
+const SHORT_SESSION = '5s';
 const LAST_LINES = 20;
 /** Settings that a gateway has for itself: where it listens and how. */
 const OF_A_GATEWAY: ReadonlySet<string> = new Set(['queues', 'tls']);
 
 export class Homes implements Behind {
   #alone = 0;
+  /** Of scenarios that have homes of their own. */
+  readonly #own = new Map<Scenario, readonly ServeProcess[]>();
   readonly #started: ServeProcess[] = [];
 
   private constructor(
@@ -44,11 +49,12 @@ export class Homes implements Behind {
     const numbers = new Map(scenarios.map((scenario, number) => [scenario, number]));
     const homes = new Homes(cleanup, await TestRedis.start(cleanup), folder, numbers);
     const together = scenarios.filter((scenario) => !wantsOwnHomes(scenario));
+    if (together.length === 0) return homes;
     const queues = languages.flatMap((language) =>
       together.map((scenario) => policies(scenario, homes.namesOf(scenario, language))),
     );
-    const started = await homes.#two('together', { queues: Object.assign({}, ...queues) });
-    await bothHaveHalf(await started.address('grpc'));
+    const [first] = await homes.#two('together', { queues: Object.assign({}, ...queues) }, SESSION);
+    await bothHaveHalf(await first.address('grpc'));
     return homes;
   }
 
@@ -62,8 +68,26 @@ export class Homes implements Behind {
     this.#alone += 1;
     const name = `alone-${this.#alone}`;
     const settings = { ...scenario.sidecar.settings, queues: policies(scenario, OWN_NAMES) };
-    await this.#two(name, settings);
+    for (const home of this.#own.get(scenario) ?? []) home.signal('SIGKILL');
+    this.#own.set(scenario, await this.#two(name, settings, scenario.cluster ? SHORT_SESSION : SESSION));
     return { ...settings, ...this.#gateway(name) };
+  }
+
+  async killHome(scenario: Scenario, group: string): Promise<void> {
+    const address = await homeOf(group, await this.#anyOf(scenario));
+    for (const home of this.#own.get(scenario) ?? []) {
+      if ((await home.address('grpc')) !== address) continue;
+      home.signal('SIGKILL');
+      await home.exited;
+      return;
+    }
+    throw new Error(`the home of ${group}, ${address}, is not one of those of ${scenario.id}`);
+  }
+
+  async #anyOf(scenario: Scenario): Promise<string> {
+    const [first] = this.#own.get(scenario) ?? [];
+    if (first === undefined) throw new Error(`${scenario.id} has no homes of its own: write cluster: true`);
+    return first.address('grpc');
   }
 
   get log(): string {
@@ -77,21 +101,20 @@ export class Homes implements Behind {
     return { store: this.redis.url, cluster: { name, weight: 0 } };
   }
 
-  /** @returns the first of them */
-  async #two(name: string, settings: Fields): Promise<ServeProcess> {
+  async #two(name: string, settings: Fields, session: string): Promise<readonly [ServeProcess, ServeProcess]> {
     const file = join(this.folder, `${name}.json`);
-    const cluster = { name, partitions: PARTITIONS, session: SESSION };
+    const cluster = { name, partitions: PARTITIONS, session };
     await writeFile(file, JSON.stringify({ ...settings, store: this.redis.url, cluster }));
     const start = (): Promise<ServeProcess> => ServeProcess.start(this.cleanup, ['--config', file]);
-    const [first, second] = await Promise.all([start(), start()]);
-    this.#started.push(first, second);
-    return first;
+    const two = await Promise.all([start(), start()]);
+    this.#started.push(...two);
+    return two;
   }
 }
 
 /** It says something of those who decide that is not about its queues alone. */
-function wantsOwnHomes({ sidecar }: Scenario): boolean {
-  return Object.keys(sidecar.settings).some((setting) => !OF_A_GATEWAY.has(setting));
+function wantsOwnHomes({ sidecar, cluster }: Scenario): boolean {
+  return cluster || Object.keys(sidecar.settings).some((setting) => !OF_A_GATEWAY.has(setting));
 }
 
 /** What the homes are told of the queues of a scenario. Those that one step reaches have a group. */
@@ -114,6 +137,18 @@ async function bothHaveHalf(address: string): Promise<void> {
       if (performance.now() > end) throw new Error(`two homes have not got half of the partitions each: ${shares}`);
       await pause(BETWEEN_MS);
     }
+  } finally {
+    await client.close();
+  }
+}
+
+/** Where the sidecar that decides about a group is asked. */
+async function homeOf(group: string, address: string): Promise<string | undefined> {
+  const client = connect(address, { transport: 'unary' });
+  try {
+    const { homes, members } = await client.admin.getCluster();
+    const home = homes.find(({ partition }) => partition === crc32(group) % PARTITIONS);
+    return members.find(({ id }) => id === home?.member)?.address;
   } finally {
     await client.close();
   }

@@ -17,11 +17,6 @@ export const CANNOT_HOLD: Readonly<Record<string, string>> = {
   'lives: what was kept in memory is gone with the sidecar, and is told so': 'nothing is kept in memory alone (S275)',
 };
 
-/** Nobody has played them behind a gateway yet; leaders over homes that die and gateways that begin anew have tests of their own. */
-export const NOT_YET: readonly (readonly [RegExp, string])[] = [
-  [/^leaders-away: a (leader to which|sidecar that begins anew)/, 'test/cluster/leaders has these for a cluster'],
-];
-
 /** They hold, and are left to runs by hand (`--all`): what they are about is the same code with and without a cluster. */
 const SAME: readonly (readonly [RegExp, string])[] = [
   [/^tls: /, 'TLS of a gateway is that of any sidecar'],
@@ -37,8 +32,8 @@ const SAME: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** What differs behind a gateway: sessions and breaks, turns over several homes, items, lives. TypeScript plays all. */
-const OF_OTHERS = /^(connection|lives|turns|items|crossings): /;
+/** What differs behind a gateway: sessions and breaks, turns over several homes, items, lives, leaders. TypeScript plays all. */
+const OF_OTHERS = /^(connection|lives|turns|items|crossings|leaders): /;
 const LEFT_TO_TYPESCRIPT = 'the gateway does the same for every language: TypeScript plays it';
 
 /**
@@ -46,7 +41,7 @@ const LEFT_TO_TYPESCRIPT = 'the gateway does the same for every language: TypeSc
  * @returns why a scenario is left out; undefined: it is played
  */
 export function leftOut(id: string, language: string, everything: boolean): string | undefined {
-  const rule = CANNOT_HOLD[id] ?? NOT_YET.find(([scenario]) => scenario.test(id))?.[1];
+  const rule = CANNOT_HOLD[id];
   if (rule !== undefined || everything) return rule;
   const same = SAME.find(([scenario]) => scenario.test(id))?.[1];
   if (same !== undefined) return same;

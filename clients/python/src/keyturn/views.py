@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from keyturn.words import Item, ItemRef
+from keyturn.words import Item, ItemRef, Predecessor
 
 LaneState = Literal["INIT", "PROCESS", "BLOCK", "READY", "DELAY", "PARK"]
 """`INIT`: nothing to do; `PROCESS`: somebody processes the key; `BLOCK`: and others wait; `READY`: the head of the line could
@@ -357,3 +357,45 @@ class Restore(NamedTuple):
     """The record of the cluster was gone from the store, too, and is back."""
     partitions: Sequence[RestoredPartition]
     """By number."""
+
+
+LeaderPhase = Literal["inaugurating", "executing", "handing_over", "lost"]
+"""`lost`: it was told that its term is lost, and has not said yet that it has stopped."""
+
+
+class Leader(NamedTuple):
+    """Who leads a group."""
+
+    candidate_id: str
+    term: int
+    """The fencing token: larger than that of every earlier leader of the group."""
+    phase: LeaderPhase
+    since: datetime
+    metadata: Mapping[str, str]
+    """What it said of itself."""
+    holds_until: datetime
+    holds_for: float
+    """That it leads is known to hold for so long from when it was answered, seconds."""
+
+
+class LeaderGroup(NamedTuple):
+    """Who leads, and who waits."""
+
+    group: str
+    leader: Leader | None
+    """None: nobody."""
+    candidates: int
+    """How many wait, those included that keep a place without a stream."""
+    predecessor: Predecessor
+    """Who led before; without its state."""
+    why: str
+    """What those who stand wait for, in one sentence; empty when nobody does."""
+    until: datetime | None
+    """Until when at the latest. None: nobody knows."""
+
+
+class YieldAsked(NamedTuple):
+    """Who was asked to hand over."""
+
+    candidate_id: str
+    term: int

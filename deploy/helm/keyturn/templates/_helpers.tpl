@@ -56,6 +56,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- $settings := omit .Values.config "default" }}
 {{- if $default }}{{ $settings = merge (dict "default" $default) $settings }}{{ end }}
+{{- with include "keyturn.auth" . }}{{ $settings = merge (dict "auth" (fromYaml .)) $settings }}{{ end }}
 {{- toYaml $settings }}
 {{- end }}
 
@@ -74,11 +75,39 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- .Values.tls.existingSecret }}
 {{- end }}
 
+{{/* Who asks, as the settings file says it; empty: nobody is asked. What the sidecar would refuse at its start is refused here. */}}
+{{- define "keyturn.auth" -}}
+{{- $auth := .Values.auth }}
+{{- $isBearer := or $auth.tokensSecret $auth.jwt }}
+{{- if or $isBearer $auth.certificates }}
+{{- if .Values.existingConfigMap }}
+{{- fail "auth is said, and existingConfigMap too: the chart writes auth into the settings of config; leave existingConfigMap out" }}
+{{- end }}
+{{- if and $isBearer (not .Values.tls.existingSecret) }}
+{{- fail (printf "%s needs tls.existingSecret: a token that others can read on the way is theirs, too" (empty $auth.tokensSecret | ternary "auth.jwt" "auth.tokensSecret")) }}
+{{- end }}
+{{- if and $auth.certificates (not .Values.tls.clientCa) }}
+{{- fail "auth.certificates needs tls.clientCa: without it no client shows a certificate" }}
+{{- end }}
+{{- if not $auth.rights }}
+{{- fail "auth.rights is empty: nobody may do anything; name who may do what" }}
+{{- end }}
+{{- $said := dict "rights" $auth.rights }}
+{{- with $auth.tokensSecret }}{{ $said = set $said "tokens" "/etc/keyturn-tokens/tokens.yaml" }}{{ end }}
+{{- with $auth.certificates }}{{ $said = set $said "certificates" . }}{{ end }}
+{{- with $auth.jwt }}{{ $said = set $said "jwt" (merge (dict "keys" "/etc/keyturn-keys/jwks.json") (omit . "keysSecret")) }}{{ end }}
+{{- with $auth.perClient }}{{ $said = set $said "per_client" . }}{{ end }}
+{{- toYaml $said }}
+{{- else if or $auth.rights $auth.perClient }}
+{{- fail "auth.rights or auth.perClient is said, and nobody could show who they are: name auth.tokensSecret, auth.certificates or auth.jwt" }}
+{{- end }}
+{{- end }}
+
 {{/* What the chart says itself cannot be said a second time. */}}
 {{- define "keyturn.extraEnv" -}}
 {{- range .Values.extraEnv }}
-{{- if regexMatch "^KEYTURN_(CONFIG|LISTEN|HTTP_LISTEN|DATA_DIR|STORE|TLS_.*)$" .name }}
-{{- fail (printf "extraEnv: %s is set by the chart (persistence, tls, config)" .name) }}
+{{- if regexMatch "^KEYTURN_(CONFIG|LISTEN|HTTP_LISTEN|DATA_DIR|STORE|INSECURE|TLS_.*)$" .name }}
+{{- fail (printf "extraEnv: %s is set by the chart (persistence, tls, auth, config)" .name) }}
 {{- end }}
 {{- end }}
 {{- toYaml .Values.extraEnv }}

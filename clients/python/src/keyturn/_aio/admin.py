@@ -11,6 +11,8 @@ from keyturn import views
 from keyturn._connection.call import Call
 from keyturn._connection.unary import Unary
 from keyturn._gen import admin_pb2 as pb
+from keyturn._gen import leader_pb2 as leaders
+from keyturn._lead.words import asked_of, group_of
 from keyturn._words.plain import plain
 
 A = TypeVar("A")
@@ -23,7 +25,10 @@ _RESTORE_TIMEOUT: Final = 60.0
 
 
 class Admin:
-    """AdminService: answers are the plain objects of `keyturn.views`. All take `timeout`, seconds."""
+    """AdminService, and what people ask of LeaderService.
+
+    Answers are the plain objects of `keyturn.views`. All take `timeout`, seconds.
+    """
 
     def __init__(self, unary: Unary) -> None:
         self._unary = unary
@@ -254,6 +259,26 @@ class Admin:
             lambda: pb.DiscardRequest(queue=queue, key=key, item_ids=item_ids, waiting=waiting),
             pb.DiscardResponse,
             lambda message: message.discarded,
+            timeout,
+        )
+
+    def get_leader(self, group: str, *, timeout: float = _TIMEOUT) -> Call[views.LeaderGroup]:
+        """Say who leads a group, asked where that is decided, never a cache."""
+        return self._unary.ask(
+            "LeaderService/GetLeader",
+            lambda: leaders.GetLeaderRequest(group=group),
+            leaders.GetLeaderResponse,
+            group_of,
+            timeout,
+        )
+
+    def yield_leader(self, group: str, *, timeout: float = _TIMEOUT) -> Call[views.YieldAsked | None]:
+        """Ask the leader of a group to hand over, and tell who was asked. None: nobody leads."""
+        return self._unary.ask(
+            "LeaderService/YieldLeader",
+            lambda: leaders.YieldLeaderRequest(group=group),
+            leaders.YieldLeaderResponse,
+            asked_of,
             timeout,
         )
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from keyturn import views
 from keyturn._gen import leader_pb2 as pb
+from keyturn._words import answers
 from keyturn.errors import TermLoss
 from keyturn.words import HandOverReason, Predecessor, Succession
 
@@ -45,6 +47,11 @@ _LOSSES: Final[dict[int, TermLoss]] = {
     pb.TERM_LOSS_CAUSE_INAUGURATE_TIMEOUT: "inaugurate_timeout",
     pb.TERM_LOSS_CAUSE_HAND_OVER_TIMEOUT: "hand_over_timeout",
 }
+_PHASES: Final[dict[int, views.LeaderPhase]] = {
+    pb.LEADER_PHASE_INAUGURATING: "inaugurating",
+    pb.LEADER_PHASE_EXECUTING: "executing",
+    pb.LEADER_PHASE_HANDING_OVER: "handing_over",
+}
 
 
 def predecessor_of(told: pb.Predecessor) -> Predecessor:
@@ -57,3 +64,30 @@ def reason_of(told: int) -> HandOverReason:
 
 def loss_of(told: int) -> TermLoss:
     return _LOSSES.get(told, "unknown")
+
+
+def group_of(told: pb.GetLeaderResponse) -> views.LeaderGroup:
+    return views.LeaderGroup(
+        group=told.group,
+        leader=_leader_of(told.leader) if told.HasField("leader") else None,
+        candidates=told.candidates,
+        predecessor=predecessor_of(told.predecessor),
+        why=told.why,
+        until=answers.instant(told.until.ToNanoseconds()) if told.HasField("until") else None,
+    )
+
+
+def _leader_of(told: pb.Leader) -> views.Leader:
+    return views.Leader(
+        candidate_id=told.candidate_id,
+        term=told.term,
+        phase=_PHASES.get(told.phase, "lost"),
+        since=answers.instant(told.since.ToNanoseconds()),
+        metadata=dict(told.metadata),
+        holds_until=answers.instant(told.holds_until.ToNanoseconds()),
+        holds_for=answers.seconds(told.holds_for),
+    )
+
+
+def asked_of(told: pb.YieldLeaderResponse) -> views.YieldAsked | None:
+    return views.YieldAsked(told.candidate_id, told.term) if told.asked else None

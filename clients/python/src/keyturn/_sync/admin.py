@@ -8,7 +8,10 @@ from keyturn._sync.waiting import waiting
 
 
 class Admin:
-    """AdminService: answers are the plain objects of `keyturn.views`. All take `timeout`, seconds."""
+    """AdminService, and what people ask of LeaderService.
+
+    Answers are the plain objects of `keyturn.views`. All take `timeout`, seconds.
+    """
 
     def __init__(self, thread: LoopThread, admin: AioAdmin) -> None:
         self._thread = thread
@@ -32,3 +35,5 @@ class Admin:
     list_dead_letters = waiting(AioAdmin.list_dead_letters)
     redrive = waiting(AioAdmin.redrive)
     discard = waiting(AioAdmin.discard)
+    get_leader = waiting(AioAdmin.get_leader)
+    yield_leader = waiting(AioAdmin.yield_leader)

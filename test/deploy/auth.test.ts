@@ -1,0 +1,146 @@
+/**
+ * Rights in the chart, with what a cluster brings besides: the rendered settings, given to a real sidecar, with the files of their
+ * Secrets, laid out as kubelet does it and replaced as kubelet replaces them.
+ */
+import { equal, match, ok } from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { connect, type Keyturn, KeyturnError } from '@keyturn/client';
+import { parseAllDocuments } from 'yaml';
+import { keyturn, ServeProcess } from '../cli/serve-process.js';
+import { yamlFile } from '../config/yaml-file.js';
+import { ROOT, read } from '../project/repository.js';
+import { writeCertificates } from '../support/certificate-files.js';
+import { needs } from '../support/needed-program.js';
+import { at, CHART, folderFor, HELM, list, manifests, ofKind, output } from './tools.js';
+
+const KEY = { kty: 'OKP', crv: 'Ed25519', kid: 'k', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
+
+/** A folder as kubelet makes it of a Secret: links into `..data`, which is a link to what counts. */
+class Volume {
+  #version = 0;
+
+  constructor(private readonly folder: string) {
+    mkdirSync(folder);
+  }
+
+  put(files: Readonly<Record<string, string>>): void {
+    this.#version += 1;
+    const version = `..version-${this.#version}`;
+    mkdirSync(join(this.folder, version));
+    for (const [name, text] of Object.entries(files)) {
+      writeFileSync(join(this.folder, version, name), text);
+      if (this.#version === 1) symlinkSync(join('..data', name), join(this.folder, name));
+    }
+    symlinkSync(version, join(this.folder, '..next'));
+    renameSync(join(this.folder, '..next'), join(this.folder, '..data'));
+  }
+}
+
+function tokens(names: Readonly<Record<string, string>>): string {
+  const line = ([name, token]: [string, string]) =>
+    `${JSON.stringify(name)}: { sha256: ${createHash('sha256').update(token).digest('hex')} }`;
+  return Object.entries(names).map(line).join('\n');
+}
+
+interface Release {
+  /** The settings file, its paths in the folder. */
+  readonly config: string;
+  /** Of the container, its paths too. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly ca: string;
+  /** The Secret with tokens. */
+  readonly secret: Volume;
+}
+
+/** What a release with these values brings into its pod. */
+async function release(t: TestContext, values: string): Promise<Release> {
+  const folder = await folderFor(t);
+  const all = manifests(await output(HELM, ['template', 'keyturn', CHART, '--namespace', 'prod', '--values', values]));
+  const container = at(ofKind(all, 'StatefulSet'), 'spec', 'template', 'spec', 'containers', 0);
+  const mounts = list(at(container, 'volumeMounts')).map((one) => String(at(one, 'mountPath')));
+  const own = (text: string) => {
+    let placed = text;
+    for (const path of mounts) placed = placed.replaceAll(`${path}/`, `${join(folder, path.replaceAll('/', '-'))}/`);
+    return placed;
+  };
+  const certificates = join(folder, 'certificates');
+  await writeCertificates(certificates);
+  const secret = new Volume(join(folder, '-etc-keyturn-tokens'));
+  secret.put({
+    'tokens.yaml': tokens({
+      'orders: worker': 'token-of-orders',
+      'orders-worker': 'token-of-orders-too',
+      ops: 'token-of-ops',
+    }),
+  });
+  new Volume(join(folder, '-etc-keyturn-keys')).put({ 'jwks.json': JSON.stringify({ keys: [KEY] }) });
+  const files = { 'server.pem': 'tls.crt', 'server.key': 'tls.key', 'ca.pem': 'ca.crt' };
+  mkdirSync(join(folder, '-etc-keyturn-tls'));
+  for (const [from, to] of Object.entries(files))
+    symlinkSync(join(certificates, from), join(folder, '-etc-keyturn-tls', to));
+  mkdirSync(join(folder, '-var-lib-keyturn'));
+  const env = list(at(container, 'env')).map(
+    (one) => [String(at(one, 'name')), own(String(at(one, 'value')))] as const,
+  );
+  const config = yamlFile(t, own(String(at(ofKind(all, 'ConfigMap'), 'data', 'keyturn.yaml'))));
+  return { config, env: Object.fromEntries(env), ca: join(certificates, 'ca.pem'), secret };
+}
+
+async function refusalOf(answer: Promise<unknown>): Promise<string> {
+  const error: unknown = await answer.then(
+    () => 'it was answered',
+    (caught: unknown) => caught,
+  );
+  return error instanceof KeyturnError ? `${error.code} ${error.reason}` : String(error);
+}
+
+/** As the page says it: the second block of YAML in this part. */
+function valuesOfThePage(): string {
+  const part = read('docs/SECURITY.md').text.split('### In Kubernetes')[1] ?? '';
+  const block = /```yaml\n([\s\S]*?)```/.exec(part)?.[1] ?? '';
+  equal(parseAllDocuments(block).length, 1);
+  return block;
+}
+
+describe('rights in the chart', needs([HELM]), () => {
+  it('are settings that the sidecar takes, with all ways to show who one is', async (t) => {
+    const { config, env } = await release(t, join(ROOT, 'test/deploy/values/auth.yaml'));
+    equal(env['KEYTURN_LISTEN'], '0.0.0.0:7420');
+    equal(env['KEYTURN_INSECURE'], 'false', 'strangers are not served');
+    const said = await keyturn(['serve', '--config', config, '--check-config'], env);
+    equal(`${said.stdout}${said.stderr}`, 'the configuration is fine\n');
+  });
+
+  it('are switched on as SECURITY.md says, and tokens are replaced while it runs', async (t) => {
+    const { config, env, ca, secret } = await release(t, yamlFile(t, valuesOfThePage()));
+    const sidecar = await ServeProcess.start(t, ['--config', config], env);
+    const address = await sidecar.address('grpc');
+    const client = (token?: string): Keyturn => {
+      const made = connect(address, { transport: 'unary', tls: { ca }, token });
+      t.after(() => made.close({ timeout: 0 }));
+      return made;
+    };
+    const [stranger, worker, ops] = [client(), client('token-of-orders-too'), client('token-of-ops')];
+    equal(await refusalOf(stranger.submit('orders', {})), 'UNAUTHENTICATED NO_CREDENTIALS');
+    equal((await worker.submit('orders', { key: 'k' })).decision, 'accept');
+    equal((await worker.submit('orders.eu', { key: 'k' })).decision, 'accept');
+    equal(await refusalOf(worker.submit('mails', {})), 'PERMISSION_DENIED NOT_ALLOWED');
+    equal(await refusalOf(worker.admin.pauseQueue('orders')), 'PERMISSION_DENIED NOT_ALLOWED');
+    await ops.admin.pauseQueue('orders');
+    // Kubelet brings the next version of the Secret. The queue is paused: nothing else ends this call.
+    const waiting = refusalOf(worker.acquire({ queues: ['orders'], wait: 250_000 }));
+    secret.put({ 'tokens.yaml': tokens({ 'orders-worker': 'the-next-one', ops: 'token-of-ops' }) });
+    const next = client('the-next-one');
+    equal(await waiting, 'UNAUTHENTICATED NO_CREDENTIALS', 'what waits ends with its token');
+    equal((await next.submit('orders', { key: 'k' })).decision, 'accept');
+    equal(await refusalOf(worker.submit('orders', {})), 'UNAUTHENTICATED NO_CREDENTIALS');
+    sidecar.signal('SIGTERM');
+    await sidecar.exited;
+    const line = sidecar.lines.find(({ audit, outcome }) => audit === 'call' && outcome === 'OK');
+    match(JSON.stringify(line), /"who":"ops".*AdminService\/PauseQueue/);
+    ok(!JSON.stringify(sidecar.lines).includes('token-of'), 'no token is in the log');
+  });
+});
