@@ -130,10 +130,8 @@ export class TurnBook {
     this.account.note(`refused ${told(turn)} ${cause}`);
     const given = this.#given.get(nameOf(turn));
     if (given === undefined) return;
-    // Only the newest settlement of a key remembers its follow-ups (S18).
-    // A turn that overtook it may have reached nobody: its answer was held when its home was closed, and it was given back.
-    const isNewer = this.strictness === 'store away' || this.#lane(turn).given > turn.token;
-    const isOvertaken = hasFollowUps && cause === 'settled' && isNewer;
+    // Only the newest settlement that somebody learnt of remembers its follow-ups (S18).
+    const isOvertaken = hasFollowUps && cause === 'settled' && this.#lane(turn).given > turn.token;
     if (!given.isGivenUp && !isOvertaken) this.#taken(turn, cause);
   }
 

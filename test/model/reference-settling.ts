@@ -55,7 +55,8 @@ function repeatAck(
 ): Waiting {
   const ended = lane?.settlements.find((one) => one.token === request.token);
   const followUps = ended?.answer as readonly SubmitResult[] | undefined; // what settleDone stored
-  const forgotten = ended !== lane?.settlements.at(-1) && (followUps?.length ?? 0) > 0;
+  const newest = lane?.settlements.findLast((one) => one === ended || !one.unseen);
+  const forgotten = ended !== newest && (followUps?.length ?? 0) > 0;
   if (ended?.call !== 'ack' || followUps === undefined || forgotten) {
     const { queue, key } = request;
     reply.refuse({ kind: 'turn_lost', queue, key, cause: ended?.cause ?? 'unknown' });

@@ -21,9 +21,12 @@ import {
   Session,
   Turn,
 } from '../../src/core/state/records.js';
-import { settledTokens } from '../../src/core/state/settlements.js';
+import { LOST } from '../../src/core/state/settlement.js';
+import { hasFollowUps, settledTokens, settlementOf } from '../../src/core/state/settlements.js';
 import type { CoreState } from '../../src/core/state/state.js';
 import { isLinked, type Link } from '../../src/core/structures/link.js';
+
+const NO_END = LOST.evicted;
 
 /** To be called when a step has ended. */
 export function recount(state: CoreState, now: number): void {
@@ -136,6 +139,11 @@ class Recount {
     this.#checkPlace(lane);
     this.#checkKeyTickets(lane);
     if (phase instanceof Turn) this.#turn(phase, carried);
+    const keeping = [...settledTokens(lane)].filter((token) =>
+      hasFollowUps(settlementOf(lane, token)?.ending ?? NO_END),
+    );
+    ok(keeping.length <= 1, `${key}: one settlement keeps its follow-ups`);
+    if (keeping.length > 0) ok(queue.withFollowUps.has(lane), `${key}: its queue knows that it keeps follow-ups`);
     for (const token of key === '' ? settledTokens(lane) : []) equal(queue.keyless.get(token), lane, 'a settled token');
     if (this.#isOnTime) this.#checkDelay(lane);
   }

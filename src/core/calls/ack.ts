@@ -202,7 +202,7 @@ function apply(
   // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
   settle(state, turn, finishedWith(request.result), ending, now, by);
   if (plain) return NONE;
-  // Not before `settle`: that takes the lane out of the set, and forgets the results of the settlement before this one.
+  // Not before `settle`: that takes the lane out of the set, and forgets the results of the Ack before this one.
   lane.queue.withFollowUps.add(lane);
   const batch = BatchWaits.of(itemsOf(request));
   for (const { queue: name, item } of request.followUps) {

@@ -9,7 +9,7 @@ import { install } from '../lane/turns.js';
 import { ADOPTED, type Assignment, callerAssignment, type Item, type Lane, Session, Turn } from '../state/records.js';
 import { forgetIfEmpty } from '../state/session.js';
 import type { Ending } from '../state/settlement.js';
-import { remember } from '../state/settlements.js';
+import { hasFollowUps, remember } from '../state/settlements.js';
 import { after } from '../structures/due.js';
 
 import type { Epoch } from '../structures/hold-epochs.js';
@@ -114,9 +114,10 @@ export class RestoredTurns {
 
   /** Rows come by token, so the ring of settlements is filled from the oldest to the newest. */
   #addEnded(lane: Lane, { token, ticket, ending }: EndedRow): void {
-    remember(lane, token, ticket, copied(ending));
-    if (ending.ended === 'settled' && ending.call === 'ack' && (ending.followUps?.length ?? 0) > 0)
-      lane.queue.withFollowUps.add(lane);
+    // What was to be forgotten is not in the rows any more; one with follow-ups may have unseen ones behind it.
+    const keeps = hasFollowUps(ending);
+    remember(lane, token, ticket, copied(ending), !keeps);
+    if (keeps) lane.queue.withFollowUps.add(lane);
     if (lane.key === '') lane.queue.keyless.set(token, lane);
   }
 

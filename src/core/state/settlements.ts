@@ -10,11 +10,15 @@ const SETTLEMENTS = 8;
 /**
  * Remembers how the turn of this token ended. Where 8 are remembered the oldest is written over, and its row is
  * deleted. The follow-ups of the settlement before are forgotten: only the newest keeps them (S18).
+ *
+ * @param unseen nobody learnt of the turn: whoever ended the one before may not have heard of its end either, and what
+ *   that one's follow-ups became is kept for its repeated call
  */
-export function remember(lane: Lane, token: number, ticket: string | undefined, ending: Ending): void {
+export function remember(lane: Lane, token: number, ticket: string | undefined, ending: Ending, unseen: boolean): void {
   const { queue, settlements: oldest } = lane;
-  if (queue.withFollowUps.size > 0) forgetFollowUps(lane);
+  if (queue.withFollowUps.size > 0 && !unseen) forgetFollowUps(lane);
   if (oldest === undefined || !oldest.isFull) return grow(lane, new Settlement(token, ticket, ending));
+  if (hasFollowUps(oldest.ending)) queue.withFollowUps.delete(lane);
   queue.changes?.settlement(lane, oldest.token);
   if (isKeyless(lane.key)) queue.keyless.delete(oldest.token);
   oldest.token = token;
@@ -36,14 +40,20 @@ function grow(lane: Lane, added: Settlement): void {
   if (ring.length === SETTLEMENTS) for (const settlement of ring) settlement.isFull = true;
 }
 
-/** Only the newest settlement keeps the results of its follow-ups: eight times a thousand a key would be too many. */
+/** Only one settlement of a key keeps the results of its follow-ups: eight times a thousand a key would be too many. */
 function forgetFollowUps(lane: Lane): void {
   const { queue, settlements } = lane;
-  if (!queue.withFollowUps.delete(lane) || settlements === undefined) return;
-  const { token, ending } = newestOf(settlements);
-  if (ending.ended !== 'settled' || ending.call !== 'ack') return;
-  ending.followUps = undefined;
-  queue.changes?.settlement(lane, token);
+  if (!queue.withFollowUps.delete(lane)) return;
+  for (const { token, ending } of ringFrom(settlements)) {
+    if (!hasFollowUps(ending)) continue;
+    ending.followUps = undefined;
+    queue.changes?.settlement(lane, token);
+  }
+}
+
+/** The lane of such a settlement is in its queue's `withFollowUps`, from the Ack on until they are forgotten. */
+export function hasFollowUps(ending: Ending): ending is Ending & { readonly call: 'ack'; followUps: unknown } {
+  return ending.ended === 'settled' && ending.call === 'ack' && (ending.followUps?.length ?? 0) > 0;
 }
 
 function newestOf(oldest: Settlement): Settlement {

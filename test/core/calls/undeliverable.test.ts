@@ -254,6 +254,74 @@ describe('answers of the coordinator that reach nobody', () => {
     });
   }
 
+  /** A turn was acked with a follow-up to its own key; its answer may have been lost. */
+  function ackedWithFollowUp() {
+    const stage = new Stage({ queues: { [QUEUE]: {} } });
+    stage.submit('submitter', [{ itemId: 'i' }]);
+    const { token } = taken1(stage);
+    const ack = () => stage.ack('worker', { token, followUps: [{ queue: QUEUE, item: newItem({ itemId: 'after' }) }] });
+    return { stage, first: ack().value, ack };
+  }
+
+  function taken1(stage: Stage, ticket?: string): Turn {
+    const [delivery] = stage.acquire('worker', { ticket }).value.deliveries;
+    assert.ok(delivery);
+    return delivery.turn;
+  }
+
+  /** How the turn behind it ends, and whether the Ack may still be repeated. */
+  const BEHIND: readonly (readonly [string, boolean, (stage: Stage) => void])[] = [
+    ['reached nobody', true, (stage) => stage.core.undeliverable([taken1(stage)], stage.now)],
+    [
+      'reached nobody, nor did those behind it',
+      true,
+      (stage) => {
+        for (let times = 0; times < 7; times++) stage.core.undeliverable([taken1(stage)], stage.now);
+      },
+    ],
+    [
+      'reached nobody, waited for its ticket, and ended',
+      true,
+      (stage) => {
+        stage.core.undeliverable([taken1(stage, 't')], stage.now);
+        stage.pass(TICKET_TTL);
+      },
+    ],
+    [
+      'reached nobody, waited for its ticket, and was evicted',
+      true,
+      (stage) => {
+        stage.core.undeliverable([taken1(stage, 't')], stage.now);
+        okay(stage.core.evictHolder(QUEUE, 'k', stage.now));
+      },
+    ],
+    ['was given back', false, (stage) => void stage.nack('worker', { token: taken1(stage).token, kind: 'release' })],
+    ['was acked', false, (stage) => void stage.ack('worker', { token: taken1(stage).token })],
+    [
+      'reached nobody, and the one behind it was acked',
+      false,
+      (stage) => {
+        stage.core.undeliverable([taken1(stage)], stage.now);
+        stage.ack('worker', { token: taken1(stage).token });
+      },
+    ],
+    [
+      'reached nobody, eight times: only so many are remembered',
+      false,
+      (stage) => {
+        for (let times = 0; times < 8; times++) stage.core.undeliverable([taken1(stage)], stage.now);
+      },
+    ],
+  ];
+
+  for (const [what, repeatable, behind] of BEHIND)
+    it(`S18: the turn behind an Ack with follow-ups ${what}: a repeated Ack ${repeatable ? 'has its answer' : 'lost its turn'}`, () => {
+      const { stage, first, ack } = ackedWithFollowUp();
+      behind(stage);
+      if (repeatable) assert.deepEqual(ack().value, first);
+      else assert.equal(ack().refusal.kind, 'turn_lost');
+    });
+
   it('of two turns in one answer both are free at once', (t) => {
     const coordinator = localCoordinator(t, { clock: new FakeClock() });
     const items = ['a', 'b'].map((key) => newItem({ key, itemId: key }));

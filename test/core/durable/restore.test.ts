@@ -1,7 +1,7 @@
 /** What a restart finds, in cases; that it finds everything: `restore-property.test.ts`. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { bytes, KEY, QUEUE } from '../../support/builders.js';
+import { bytes, KEY, newItem, QUEUE } from '../../support/builders.js';
 import { recount } from '../../support/recount.js';
 import { atOnce, lettersOf, okay, runThrough } from '../stage.js';
 import { inWords } from './in-words.js';
@@ -381,6 +381,23 @@ describe('what is remembered', () => {
     assert.deepEqual(lives.stage.ack('w', { token: last.token }).value, last.answer);
     lives.stage.ack('w', { token: first.token });
     assert.equal(lives.stage.told.at(-1), 'w TURN_LOST settled');
+  });
+
+  it('are the follow-ups of an Ack behind which a turn reached nobody', () => {
+    const lives = durable({});
+    submitted(lives, 'i');
+    const token = taken(lives);
+    const followUps = [{ queue: QUEUE, item: newItem({ itemId: 'after', payload: bytes('') }) }];
+    const ack = () => lives.stage.ack('w', { token, followUps });
+    const first = ack().value;
+    const [behind] = lives.stage.acquire('w').value.deliveries;
+    assert.ok(behind);
+    lives.stage.core.undeliverable([behind.turn], lives.stage.now);
+    for (let times = 0; times < 2; times++) {
+      lives.flush();
+      lives.restart();
+      assert.deepEqual(ack().value, first);
+    }
   });
 
   it('are results until they are over by the wall clock, which then are deleted', () => {
