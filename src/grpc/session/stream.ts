@@ -21,11 +21,6 @@ import type { SessionCall, SessionContext, SessionHooks } from './stream-call.js
 
 /** Commands that are run in one go: a millisecond or two, then other streams are served. */
 const AT_ONCE = 1_000;
-/**
- * Commands without an answer after which the event loop gets its turn: what they wait for, another sidecar or a disk, begins
- * with them while the rest is read.
- */
-const UNANSWERED_AT_ONCE = 128;
 /** How long a client may take to hear that its stream was ended. */
 const END_GRACE_MS = 5_000;
 
@@ -128,7 +123,6 @@ export class SessionStream implements SessionListener, CommandSink, Endable, Flo
   }
 
   readonly #work = (): void => {
-    const mostOpen = this.#open.size + UNANSWERED_AT_ONCE;
     for (let left = AT_ONCE; left > 0; left--) {
       if (this.#commands === undefined || this.#life !== 'open' || this.#flow.isClogged) return;
       const command = this.#next(this.#commands);
@@ -138,7 +132,7 @@ export class SessionStream implements SessionListener, CommandSink, Endable, Flo
         return;
       }
       this.#run(command, this.#commands.index);
-      if (this.#commands?.isAtEnd === false && (this.#open.size >= mostOpen || this.#flow.sendEarly())) break;
+      if (this.#commands?.isAtEnd === false && this.#flow.sendEarly()) break;
     }
     this.call.pause();
     this.context.soon(this.#work);

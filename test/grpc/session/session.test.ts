@@ -1,7 +1,7 @@
 /** Session, as a client sees it: commands, answers, hello, cancel. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EnQueueAnswer, Reply, Turn } from '../../../src/coordinator.js';
+import type { EnQueueAnswer, Turn } from '../../../src/coordinator.js';
 import { Status } from '../../../src/grpc/gen/google/rpc/status.js';
 import { AcquireRequest, type EnQueueResponse, NewItem } from '../../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { localCoordinator } from '../../support/local-coordinator.js';
@@ -131,32 +131,6 @@ test('more commands in a message than are run in one go are all answered', async
   const ids = session.send(...Array.from({ length: 2_500 }, (_, index) => commands.enqueue({ key: `k${index}` })));
   for (const id of ids) tokenOf(expecting('enqueue', await session.reply(id)));
   assert.ok(session.messages.length >= 3, 'others had their say in between');
-});
-
-test('S413: commands that are not answered at once are asked in pieces: what was asked leaves before the rest is read', async (t) => {
-  const fake = new FakeSession();
-  const open: Reply<EnQueueAnswer>[] = [];
-  let inOneGo: number | undefined;
-  const answerAll = (): void => {
-    for (const [ahead, reply] of open.entries()) reply.answer({ ...blocked, ahead });
-  };
-  fake.enQueue = (_request, reply) => {
-    if (open.push(reply) === 1)
-      setImmediate(() => {
-        inOneGo = open.length;
-      });
-    if (open.length === 300) setImmediate(answerAll);
-    return undefined;
-  };
-  const { raw } = await startSidecar(t, fake.coordinator());
-  const session = new SessionClient(raw);
-  const ids = session.send(...Array.from({ length: 300 }, () => commands.enqueue(wholeMinute)));
-  const answers = await Promise.all(ids.map((id) => session.reply(id)));
-  assert.equal(inOneGo, 128);
-  assert.deepEqual(
-    answers.map((answer) => expecting('enqueue', answer).ahead),
-    ids.map((_, index) => index),
-  );
 });
 
 test('a command that waits is answered when its turn comes; others are answered meanwhile', async (t) => {
