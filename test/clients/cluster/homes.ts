@@ -67,7 +67,9 @@ export class Homes implements Behind {
     if (scenario === undefined || !wantsOwnHomes(scenario)) return this.#gateway('together');
     this.#alone += 1;
     const name = `alone-${this.#alone}`;
-    const settings = { ...scenario.sidecar.settings, queues: policies(scenario, OWN_NAMES) };
+    // Rights are judged by the gateway, which has them as the scenario says them, with the paths of its files.
+    const { auth: _, ...ofAll } = scenario.sidecar.settings;
+    const settings = { ...ofAll, queues: policies(scenario, OWN_NAMES) };
     for (const home of this.#own.get(scenario) ?? []) home.signal('SIGKILL');
     this.#own.set(scenario, await this.#two(name, settings, scenario.cluster ? SHORT_SESSION : SESSION));
     return { ...settings, ...this.#gateway(name) };
