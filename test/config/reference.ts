@@ -1,5 +1,7 @@
 /** The reference of all settings, made from the tables that read them: docs/CONFIGURATION.md is this text. */
 
+import { VERBS } from '../../src/access/settings.js';
+import { ACCESS_DOC, ACCESS_GROUP } from '../../src/config/access-settings.js';
 import { CLUSTER_DEFAULTS, MEMBER, PEER_TLS } from '../../src/config/cluster-settings.js';
 import type { YamlValue } from '../../src/config/kinds.js';
 import { LIMITS_GROUP } from '../../src/config/limit-settings.js';
@@ -26,7 +28,28 @@ replaced while it runs, stands in [OPERATING.md](OPERATING.md), "TLS".
 Those of a cluster are one mapping too: \`store: redis://10.0.0.5\` and \`cluster: { name: orders, weight: 2, tls: { cert: peer.pem, key: peer.key, ca: peers.pem } }\`. With a \`store\` that sidecars
 share every queue is durable, so \`durable: false\`, durability \`memory\`, \`data_dir\` and \`startup_hold\` are refused beside it.
 
-\`auth\` (who somebody is, and what each may do) stands in the file only: [SECURITY.md](SECURITY.md).
+\`auth\` (who somebody is, and what each may do) stands in the file only: [below](#who-may-ask-what-auth).
+`;
+
+const ACCESS_INTRODUCTION = `${ACCESS_DOC} It stands in the file only, and names at least one way to show who one is:
+
+\`\`\`yaml
+auth:
+  tokens: /etc/keyturn/tokens.yaml
+  certificates: [{ san: 'spiffe://prod/orders-*', is: orders-worker }]
+  jwt: { issuer: 'https://issuer.example', audience: keyturn, keys: /etc/keyturn/jwks.json, name: sub }
+  rights:
+    orders-worker: [{ queues: [orders, 'orders.*'], may: [produce, consume] }]
+    ops: [{ queues: ['*'], groups: ['*'], may: [view, payload, operate] }]
+  per_client: { calls_per_second: 5000, waiting: 1000 }
+\`\`\`
+
+- A right names patterns of \`queues\` and of \`groups\` of leaders, in which \`*\` stands for any run of characters, and what its principal \`may\`: ${VERBS.map((verb) => `\`${verb}\``).join(', ')}.
+- Of \`jwt\` \`issuer\` and \`audience\` are the claims \`iss\` and \`aud\` that a signed token must have, \`keys\` is a file with the JWK set of the public keys, \`name\` (\`sub\`) the claim that names the principal.
+- \`per_client\` bounds each principal by itself, over all its connections: calls and commands a second, and how many of them wait at once. One that is not said bounds nobody.
+- Tokens and signed tokens need TLS beyond loopback and sockets, certificates need \`tls.client_ca\`, \`unix\` needs a socket to listen on: else the start is refused. The files of \`tokens\` and \`jwt.keys\` are read again when they change, the settings at the start only.
+
+What each verb allows, what each call needs, how tokens are made and replaced: [SECURITY.md](SECURITY.md).
 `;
 
 const POLICY_INTRODUCTION = `A named queue (\`queues: { orders: { … } }\`) takes what it does not say from \`default\`, which takes it from the built-in values below. \`rate\` and \`retry\`
@@ -44,6 +67,9 @@ export function configurationReference(): string {
     groupTable(POLICY_GROUP.table, BUILT_IN_POLICY),
     '## Bounds: `limits`\n',
     groupTable(LIMITS_GROUP.table, DEFAULT_LIMITS),
+    '## Who may ask what: `auth`\n',
+    ACCESS_INTRODUCTION,
+    accessTable(),
   ].join('\n');
 }
 
@@ -68,6 +94,16 @@ function processRows<T extends object>(
     const value = inCode(writeField(settings, field, defaults));
     return [`\`${prefix}${snakeCase(field)}\``, `\`${env}\``, `\`${flag}\``, value, kind.allowed, doc];
   });
+}
+
+/** Stands in the file only. */
+function accessTable(): string {
+  const { table: settings } = ACCESS_GROUP;
+  const rows = fieldsOf(settings).map((field) => {
+    const { kind, doc } = settings[field];
+    return [`\`auth.${snakeCase(field)}\``, kind.allowed, doc];
+  });
+  return table(['setting', 'allowed', 'meaning'], rows);
 }
 
 function groupTable<T extends object>(settings: Table<T>, builtIn: T): string {

@@ -1,5 +1,6 @@
 /** The workers of all languages: one player each, killed now and then and started anew. */
 import { appendFileSync } from 'node:fs';
+import { candidacy, noteKill } from './leaders.js';
 import type { Process } from './ledger-check.js';
 import { writeLine } from './ledger-line.js';
 import { DURABLE_QUEUE, MEMORY_QUEUE } from './plan.js';
@@ -30,6 +31,7 @@ export class Crew {
     private readonly languages: readonly string[],
     private readonly address: string,
     private readonly ledger: string,
+    private readonly leaders: string,
     /** Told when a consumer has ended by an error: nothing can come of the test any more. */
     private readonly failed: (why: Error) => void,
   ) {}
@@ -79,6 +81,7 @@ export class Crew {
     this.#killed.push(worker);
     // Before the signal: whatever follows from its death comes after this line.
     appendFileSync(this.ledger, writeLine({ kind: 'kill', process: worker.name }));
+    noteKill(this.leaders, idOf(worker.name));
     await worker.kill();
     await this.#startOne(language);
   }
@@ -104,12 +107,13 @@ export class Crew {
     await player.ask('open', {
       client: 'worker',
       address: this.address,
-      consumer_id: process.name.replace(' ', '-'),
+      consumer_id: idOf(process.name),
       session_ttl_ms: SESSION_TTL_MS,
     });
     const work = { takes_ms: TAKES_MS, does: { ack: true }, ledger: this.ledger };
     const queues = [MEMORY_QUEUE, DURABLE_QUEUE];
     await player.ask('consume', { client: 'worker', handle: 'consumer', queues, concurrency: CONCURRENCY, work });
+    await player.ask('lead', { client: 'worker', ...candidacy(idOf(process.name), this.leaders) });
     this.#workers.set(language, player);
     this.#changed();
   }
@@ -133,6 +137,11 @@ export class Crew {
     }
     if (kind === 'ended') this.#ended += 1;
     if (kind === 'trouble') this.#troubles.push(`${process.name}: ${JSON.stringify(event)}`);
-    if (kind === 'failed') this.failed(new Error(`the consumer of ${process.name} failed: ${JSON.stringify(event)}`));
+    if (kind === 'failed')
+      this.failed(new Error(`the consumer or the candidacy of ${process.name} failed: ${JSON.stringify(event)}`));
   }
+}
+
+function idOf(name: string): string {
+  return name.replace(' ', '-');
 }

@@ -76,7 +76,7 @@ try {
 // Whoever still holds a pipe must not keep it.
 process.exit();
 
-function conclude({ account, problems, called, kills: killed, troubles }: Report): number {
+function conclude({ account, problems, called, leaders, kills: killed, troubles }: Report): number {
   say(`\nturns ended by language: ${[...account.ended].map(([name, count]) => `${name} ${count}`).join(', ')}\n`);
   say(
     `${account.turns} turns began; ${account.died} died with ${killed} workers, ${account.lost} were told as lost (${account.toldLate} late)\n`,
@@ -84,6 +84,7 @@ function conclude({ account, problems, called, kills: killed, troubles }: Report
   say(
     `${account.again} items were begun again; ${called.again} turns were asked for again; consumers told ${troubles.count} troubles\n`,
   );
+  say(`${leaders.terms} terms of leaders; ${leaders.killed} leaders were killed\n`);
   for (const example of troubles.examples) say(`  for example ${example}\n`);
   say('\n');
   for (const rule of ALL_RULES) {

@@ -3,6 +3,7 @@ import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type Keyturn } from '@keyturn/client';
 import { Crew } from './crew.js';
+import { judgeLeaders, type LeaderAccount, Operator } from './leaders.js';
 import { type Account, checkLedger, type Problem, RULES } from './ledger-check.js';
 import { readLedger, writeLine } from './ledger-line.js';
 import { type Called, Callers, Submitter } from './load.js';
@@ -10,7 +11,7 @@ import { DURABLE_QUEUE, MEMORY_QUEUE, makePlan, type Part, type Plan, TURN_QUEUE
 import { type Addresses, Sidecar } from './sidecar.js';
 
 /** Besides the rules of the ledger: what the sidecar itself says. */
-export const SIDECAR_RULES = ['accepted', 'await', 'acks', 'empty'] as const;
+export const SIDECAR_RULES = ['accepted', 'await', 'acks', 'empty', 'leaders'] as const;
 export type SidecarRule = (typeof SIDECAR_RULES)[number];
 
 export interface SidecarProblem {
@@ -22,6 +23,7 @@ export interface Report {
   readonly account: Account;
   readonly problems: readonly (Problem | SidecarProblem)[];
   readonly called: Called;
+  readonly leaders: LeaderAccount;
   readonly kills: number;
   readonly troubles: Crew['troubles'];
 }
@@ -39,12 +41,13 @@ export async function runMixed(wanted: Wanted, folder: string, say: (text: strin
   say(`traffic: ${plan.traffic}\n`);
   const ledger = join(folder, 'ledger.tsv');
   mkdirSync(folder, { recursive: true });
-  appendFileSync(ledger, '');
+  const leaders = join(folder, 'leaders.tsv');
+  for (const file of [ledger, leaders]) appendFileSync(file, '');
   const { sidecar, at } = await Sidecar.start(folder);
   const watch = connect(at.grpc, { consumerId: 'mixed-test' });
   const failure = new Failure();
-  const crew = new Crew(wanted.languages, at.grpc, ledger, (why) => failure.fail(why));
-  const run = new Run(wanted, plan, ledger, sidecar, at, watch, crew, say);
+  const crew = new Crew(wanted.languages, at.grpc, ledger, leaders, (why) => failure.fail(why));
+  const run = new Run(wanted, plan, ledger, leaders, sidecar, at, watch, crew, say);
   try {
     return await failure.orResult(run.all());
   } finally {
@@ -80,6 +83,7 @@ class Run {
     private readonly wanted: Wanted,
     private readonly plan: Plan,
     private readonly ledger: string,
+    private readonly leaders: string,
     private readonly sidecar: Sidecar,
     private readonly at: Addresses,
     private readonly watch: Keyturn,
@@ -95,7 +99,9 @@ class Run {
     this.#tell(`${this.wanted.languages.join(', ')}: a worker and a submitter each are up`);
     const progress = setInterval(() => this.#tellProgress(), PROGRESS_MS);
     try {
-      await Promise.all([this.#work(), this.#kill()]);
+      const operator = new Operator(this.watch, this.wanted.languages);
+      const rest = Promise.all([this.#work(), this.#kill()]).then(() => operator.stop());
+      await Promise.all([rest, operator.run()]);
     } finally {
       clearInterval(progress);
     }
@@ -200,8 +206,11 @@ class Run {
         rule: 'accepted',
         what: `${this.#callers.called.done} of ${this.wanted.turns} turns were done`,
       });
-    const problems = [...account.problems, ...this.#problems];
-    return { account, problems, called: this.#callers.called, kills: this.crew.kills, troubles: this.crew.troubles };
+    const leaders = judgeLeaders(this.leaders, this.wanted.languages);
+    const ofLeaders = leaders.problems.map((what): SidecarProblem => ({ rule: 'leaders', what }));
+    const problems = [...account.problems, ...this.#problems, ...ofLeaders];
+    const { kills, troubles } = this.crew;
+    return { account, problems, called: this.#callers.called, leaders, kills, troubles };
   }
 
   #tellProgress(): void {

@@ -127,9 +127,10 @@ export const CLIENT: House = {
     { rooms: ['time'], rules: ['The clock and chance, and what waits by the clock or for a signal.'] },
     { rooms: ['words'], rules: ['Calls, answers, errors and options: types, and what is wrong with a value.'] },
     {
-      rooms: ['retry', 'wire'],
+      rooms: ['retry', 'tracing', 'wire'],
       rules: [
         'When a call is tried again, and for how long.',
+        'Spans of OpenTelemetry, where an application has its API; nothing where it has not.',
         'Words to messages of the proto and back, statuses of gRPC to errors.',
       ],
     },

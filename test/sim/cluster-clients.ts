@@ -37,20 +37,29 @@ interface Named {
 /** Before the next try, ms. */
 const SOON = 100;
 
+export function askAnybody<T>(
+  { network, time, anybody }: Pick<ClientWorld, 'network' | 'time' | 'anybody'>,
+  { queue, key }: Named,
+  send: Send<T>,
+  leaves: (answer: T, home: string) => void,
+  hear: (heard: Heard<T>) => void,
+): void {
+  const by = anybody();
+  if (by === undefined) return void time.after(SOON, () => hear('lost'));
+  // As it sees where queues live.
+  network.ask(by, by.routes.now.map.of(queue, key), send, leaves, hear);
+}
+
 export class Client {
   constructor(protected readonly world: ClientWorld) {}
 
   protected ask<T>(
-    { queue, key }: Named,
+    named: Named,
     send: Send<T>,
     leaves: (answer: T, home: string) => void,
     hear: (heard: Heard<T>) => void,
   ): void {
-    const { network, time } = this.world;
-    const by = this.world.anybody();
-    if (by === undefined) return void time.after(SOON, () => hear('lost'));
-    // As it sees where queues live.
-    network.ask(by, by.routes.now.map.of(queue, key), send, leaves, hear);
+    askAnybody(this.world, named, send, leaves, hear);
   }
 
   protected later(most: number, task: () => void): void {

@@ -8,14 +8,14 @@ import { settings } from '../support/builders.js';
 
 import { FakeRegistryEngine } from '../support/cluster/fake-registry.js';
 import type { Fault } from '../support/cluster/fake-wire.js';
-import { type ClientWorld, ClusterProducer, Consumer, Locker } from './cluster-clients.js';
+import { askAnybody, type ClientWorld, ClusterProducer, Consumer, Locker } from './cluster-clients.js';
 import { WatchedEngine } from './cluster-engine.js';
 import { FallBacks } from './cluster-fall-backs.js';
-import { Career, LeaderLedger } from './cluster-leaders.js';
 import { ClusterLedger } from './cluster-ledger.js';
 import { ClusterNetwork } from './cluster-network.js';
 import { SimProcess } from './cluster-process.js';
 import { WorldTime } from './durable-time.js';
+import { Career, LeaderLedger, type LeaderWorld } from './leaders.js';
 import { Chance } from './random.js';
 
 const PARTITIONS = 4;
@@ -69,6 +69,8 @@ export interface ClusterOutcome {
   readonly rerouted: number;
   readonly inUse: number;
 }
+
+let streams = 0;
 
 export class ClusterSimulation {
   readonly #time = new WorldTime();
@@ -215,8 +217,18 @@ export class ClusterSimulation {
       for (const key of ['x', 'y']) new ClusterProducer(this.#clients, queue, key).start();
       for (let i = 0; i < 2; i++) new Consumer(this.#clients, `consumer${i}`, queue).start();
     }
+    const { time, chance } = this.#clients;
+    const world: LeaderWorld = {
+      time,
+      chance,
+      nextStream: () => {
+        streams += 1;
+        return `stream ${streams}`;
+      },
+      ask: (group, send, leaves, hear) => askAnybody(this.#clients, { queue: group, key: '' }, send, leaves, hear),
+    };
     for (const group of GROUPS)
-      for (let i = 0; i < 3; i++) new Career(this.#clients, this.#leaders, `worker${i}`, group).start();
+      for (let i = 0; i < 3; i++) new Career(world, this.#leaders, `worker${i}`, group).start();
   }
 
   #fault(process: SimProcess, does: string): Fault {

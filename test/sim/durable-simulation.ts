@@ -18,6 +18,7 @@ import { Book, type Kind, type QueueFacts } from './durable-book.js';
 import { Caller } from './durable-caller.js';
 import { SimulatedDisk } from './durable-disk.js';
 import { Items } from './durable-items.js';
+import { DurableLeaders, GROUPS } from './durable-leaders.js';
 import { Life } from './durable-life.js';
 import type { Person } from './durable-person.js';
 import { Producer } from './durable-producer.js';
@@ -39,6 +40,10 @@ export interface DurableOutcome {
   /** Answers that a crash took back, as it may. */
   readonly takenBack: number;
   readonly failedWrites: number;
+  /** Terms that began, and processes that kept one of a process before. */
+  readonly terms: number;
+  readonly keptTerms: number;
+  readonly handedOver: number;
   readonly violations: readonly string[];
   readonly tail: readonly string[];
 }
@@ -63,6 +68,7 @@ export class DurableSimulation implements World {
   readonly book: Book;
   readonly items: Items;
   readonly turns: Turns;
+  readonly #leaders: DurableLeaders;
   readonly queues: readonly [QueueName, ...QueueName[]];
   readonly keys: readonly [string, ...string[]];
   life: Life | undefined;
@@ -104,6 +110,7 @@ export class DurableSimulation implements World {
     );
     this.items = new Items(this.book);
     this.turns = new Turns(this.book);
+    this.#leaders = new DurableLeaders(this);
     this.mixes = this.chance.in100(70);
     const [first, ...others] = ['a', 'b', 'c', 'd', 'e', 'f'].slice(0, this.chance.int(1, 6));
     this.keys = [first ?? 'a', ...others];
@@ -113,6 +120,7 @@ export class DurableSimulation implements World {
     this.#begin();
     const people = this.#people();
     for (const person of people) person.start();
+    this.#leaders.start();
     this.#trouble();
     this.#operate();
     await this.#pass(BUSY_MS);
@@ -123,9 +131,11 @@ export class DurableSimulation implements World {
     if (this.book.violations.length === 0)
       this.book.check(liveTokens.length === 0, () => `nobody holds ${liveTokens}, and they live`);
     for (const person of people) person.leave();
+    this.#leaders.leave();
     await this.#pass(QUIET_MS);
     if (this.book.violations.length === 0) await this.#end();
     const { violations, tail, disk } = this.book;
+    const { terms, keptOn, handedOver } = this.#leaders.ledger;
     return {
       hash: this.#hash.digest('hex'),
       lives: this.#lives,
@@ -135,6 +145,9 @@ export class DurableSimulation implements World {
       survived: this.turns.survived,
       takenBack: this.items.takenBack,
       failedWrites: disk.failures,
+      terms,
+      keptTerms: keptOn,
+      handedOver,
       violations,
       tail,
     };
@@ -384,7 +397,11 @@ export class DurableSimulation implements World {
     const { book } = this;
     await this.#pass(2 * FOREVER);
     await this.#pass(10_000);
-    const rows = this.#disk.rows().filter(({ table }) => table !== 'tokens' && table !== 'floor');
+    const lasting = new Set(['tokens', 'floor', 'leaders']);
+    const rows = this.#disk.rows().filter(({ table }) => !lasting.has(table));
+    // What a leader has left is kept for the next one, for 30 days.
+    const groups = this.#disk.rows().filter(({ table }) => table === 'leaders').length;
+    book.check(groups <= GROUPS.length, () => `${groups} groups of leaders are on the disk`);
     book.check(rows.length === 0, () => `left on the disk: ${JSON.stringify(rows.slice(0, 5))}`);
     const tokens = this.#disk.rows().filter((row) => row.table === 'tokens' && row.key !== '').length;
     const most = 8 * QUEUES.length * this.keys.length;

@@ -27,13 +27,17 @@ async function simulate(seed: number): Promise<DurableOutcome> {
 
 describe('simulation of a coordinator that dies, on a disk that fails', () => {
   it(`${SEEDS.length} seeds: nothing that was answered is lost, done twice, or told before it is on the disk`, async () => {
+    let kept = 0;
     for (const seed of SEEDS) {
-      const { lives, items, acks, turns } = await simulate(seed);
+      const { lives, items, acks, turns, terms, handedOver, keptTerms } = await simulate(seed);
+      kept += keptTerms;
       assert.ok(
         lives > 5 && items > 50 && acks > 20 && turns > 20,
         `seed ${seed} does something: ${lives} ${items} ${acks} ${turns}`,
       );
+      assert.ok(terms > 5 && handedOver > 1, `seed ${seed} has leaders: ${terms} ${handedOver}`);
     }
+    assert.ok(kept >= SEEDS.length / 2, `${kept} terms were kept by another process`);
   });
 
   it('the same seed gives the same log, another one another', async () => {

@@ -67,6 +67,8 @@ def test_what_the_sidecar_refuses_is_told_in_its_words(client: Client) -> None:
 ERRORS = [
     keyturn.KeyturnError("refused", "UNAVAILABLE", "DRAINING", keyturn.ErrorDetails(retry_after=1.5)),
     keyturn.WrongArgumentError("wait is -1", "wait"),
+    keyturn.UnauthenticatedError("nobody", "UNAUTHENTICATED", "NO_CREDENTIALS"),
+    keyturn.PermissionDeniedError("no", "PERMISSION_DENIED", "NOT_ALLOWED", keyturn.ErrorDetails({"verb": "view"})),
     keyturn.TurnLostError("lost", "evicted"),
     keyturn.TermLostError("backup", 7, "ttl"),
     keyturn.HandOverAskedError("backup", 7, "operator"),

@@ -20,6 +20,7 @@ import { DEFAULT_OPEN_LIMITS } from './session/open-commands.js';
 import { DEFAULT_BACK_OFF, type Surroundings } from './session/settings.js';
 import { SessionTransport } from './session/transport.js';
 import { type Clock, systemClock, systemRandom } from './time/clock.js';
+import { tracingOf } from './tracing/open-telemetry.js';
 import { AdminCalls } from './unary/admin.js';
 import { UnaryTransport } from './unary/transport.js';
 import type { Base } from './words/base.js';
@@ -66,6 +67,7 @@ const DEFAULT_TTL_MS = 10_000;
  */
 export function connect(address: string, options: KeyturnOptions = {}): Keyturn {
   checkOptions(address, options);
+  const tracing = tracingOf(options.tracing);
   const to = openConnection(address, options);
   const log = loggerOf(options.logger);
   const metrics = options.metrics && guardedMetrics(options.metrics);
@@ -81,7 +83,7 @@ export function connect(address: string, options: KeyturnOptions = {}): Keyturn 
   const transport = metrics === undefined ? plain : new MeteredTransport(plain, metrics);
   const admin = new AdminCalls(to);
   const leads = grpcLeadStreams(to);
-  return new Keyturn(address, transport, admin, () => to.channel.close(), chance, leads);
+  return new Keyturn(address, transport, admin, () => to.channel.close(), { ...chance, tracing }, leads);
 }
 
 function unary(to: Connection, { consumerId = ownName(), margin }: KeyturnOptions): Transport {

@@ -1,8 +1,10 @@
 import type { TlsOptions } from './connection/tls-options.js';
 import type { TokenSource } from './connection/token.js';
+import { checkTracing } from './tracing/find-api.js';
 import type { Logger } from './words/logger.js';
 import type { Metrics } from './words/metrics.js';
 import { optionalText, optionsNeeded, wordWithin, wrongSetting } from './words/option-checks.js';
+import type { TracingOptions } from './words/tracing.js';
 import { shown } from './words/values.js';
 
 export interface KeyturnOptions {
@@ -37,6 +39,11 @@ export interface KeyturnOptions {
   readonly logger?: Logger | undefined;
   /** Told of calls, turns and reconnects, to be counted: {@link Metrics}. Unset: nobody. */
   readonly metrics?: Metrics | undefined;
+  /**
+   * Spans of OpenTelemetry, where `@opentelemetry/api` is installed beside the client: {@link TracingOptions}. `true`: it is an
+   * error if it is not; `false`: none. Unset: if it is there.
+   */
+  readonly tracing?: boolean | TracingOptions | undefined;
 }
 
 type Limit = readonly [least: number, most: number, unit: string];
@@ -60,6 +67,7 @@ const OPTIONS: Readonly<Record<keyof KeyturnOptions, true>> = {
   token: true,
   logger: true,
   metrics: true,
+  tracing: true,
 };
 
 const UNIX_SOCKET = /^unix:.+/;
@@ -81,6 +89,7 @@ export function checkOptions(address: string, options: KeyturnOptions): void {
   wordWithin('transport', options.transport, ['session', 'unary']);
   optionalText('consumerId', options.consumerId);
   optionalText('sessionId', options.sessionId);
+  checkTracing(options.tracing);
   for (const name of ['sessionTtl', 'margin', 'openCommands', 'openBytes'] as const) {
     const value = options[name];
     const [least, most, unit] = LIMITS[name];

@@ -11,7 +11,7 @@ const GIVING_UP = 2_000;
 /** A sidecar that answers at once though it was asked to wait is not asked in a busy loop, ms. */
 const LEAST_BETWEEN = 50;
 
-interface ClaimPlan {
+export interface ClaimPlan {
   readonly queue: string;
   readonly key: string;
   /** Coalescing may decline; strict never does. */

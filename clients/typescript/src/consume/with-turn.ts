@@ -16,8 +16,9 @@ import {
   wordWithin,
   wrongSetting,
 } from '../words/option-checks.js';
+import type { TraceSpan } from '../words/tracing.js';
 import type { Bytes, Reason, Turn } from '../words/worker-words.js';
-import { Claim } from './claim.js';
+import { Claim, type ClaimPlan } from './claim.js';
 
 /** What a handler of {@link TurnHandler} gets. */
 export interface HeldKey {
@@ -117,9 +118,37 @@ export async function withTurn<T>(
   const { order = 'coalesce', lease, consumerId, idempotencyKey, signal } = options;
   const wait = options.wait ?? (order === 'strict' ? STRICT_WAIT : undefined);
   const plan = { queue, key, order, wait, lease, consumerId, idempotencyKey, signal };
-  const claimed = await new Claim(base, plan).wait();
-  if (claimed.status !== 'turn') return claimed;
-  return underTurn(base, claimed.turn, claimed.askedAt, options, handler);
+  const span = base.tracing?.turn(queue, key);
+  const run = () => claimed(base, plan, options, handler, span);
+  return span === undefined ? run() : traced(span, run);
+}
+
+async function claimed<T>(
+  base: Base,
+  plan: ClaimPlan,
+  options: WithTurnOptions<T>,
+  handler: TurnHandler<T>,
+  span: TraceSpan | undefined,
+): Promise<TurnOutcome<T>> {
+  const claim = await new Claim(base, plan).wait();
+  if (claim.status !== 'turn') return claim;
+  return underTurn(base, claim.turn, claim.askedAt, options, handler, span);
+}
+
+async function traced<T>(span: TraceSpan, run: () => Promise<TurnOutcome<T>>): Promise<TurnOutcome<T>> {
+  span.waiting();
+  try {
+    const outcome = await run();
+    span.outcome(outcome.status);
+    return outcome;
+  } catch (error) {
+    if (error instanceof TurnLostError) span.lost(error.loss);
+    span.failed(error);
+    span.outcome(error instanceof TurnLostError ? 'lost' : 'failed');
+    throw error;
+  } finally {
+    span.end();
+  }
 }
 
 function check<T>(options: WithTurnOptions<T>, handler: TurnHandler<T>): void {
@@ -145,10 +174,12 @@ async function underTurn<T>(
   askedAt: number,
   options: WithTurnOptions<T>,
   handler: TurnHandler<T>,
+  span: TraceSpan | undefined,
 ): Promise<TurnOutcome<T>> {
   const { clock } = base.transport;
   const held = base.transport.hold(turn, askedAt);
   const { queue, key, token, attempt } = turn;
+  span?.granted(turn);
   try {
     const stop = new StopSignal(held, [options.signal]);
     const heldKey = {
@@ -160,7 +191,8 @@ async function underTurn<T>(
         return stop.signal;
       },
     };
-    const ending = await runUnder(clock, held, stop, options.maxHold, () => handler(heldKey));
+    const work = () => handler(heldKey);
+    const ending = await runUnder(clock, held, stop, options.maxHold, span === undefined ? work : () => span.run(work));
     return await giveBack(base, turn, resultOf(ending, options));
   } finally {
     // Not before the turn is settled: a session that reconnects meanwhile gives back a turn without a holder, and the handler's end would be lost.

@@ -9,9 +9,10 @@ import type { HeldTurn } from '../words/calls.js';
 import { KeyturnError } from '../words/errors.js';
 import { failureOf, messageOf } from '../words/failure.js';
 import type { LogDetails } from '../words/logger.js';
+import type { TraceSpan } from '../words/tracing.js';
 import type { AcquireCall, DeliveredItem, Delivery } from '../words/worker-words.js';
 import type { ConsumeSettings, Stage, Work, WorkHandler } from './options.js';
-import { type Handled, shortened, type Verdict, verdictOf, verdictOnError } from './verdict.js';
+import { type Handled, Release, shortened, type Verdict, verdictOf, verdictOnError } from './verdict.js';
 
 export interface Next {
   readonly deliveries: readonly Delivery[];
@@ -38,6 +39,7 @@ export class Worker {
   readonly #held: HeldTurn;
   readonly #stop: StopSignal;
   readonly #work: Work;
+  #span: TraceSpan | undefined;
   #isGivenUp = false;
   #stopped: { readonly reason: unknown } | undefined;
   #isCutOff = false;
@@ -63,11 +65,16 @@ export class Worker {
   async #run(): Promise<void> {
     const { base, settings, handler } = this.#around;
     const { clock } = base.transport;
+    const span = base.tracing?.attempt(this.#delivery);
+    this.#span = span;
+    const work = () => handler(this.#work);
+    const traced = span === undefined ? work : () => span.run(work);
     try {
-      const ending = await runUnder(clock, this.#held, this.#stop, settings.maxHold, () => handler(this.#work));
+      const ending = await runUnder(clock, this.#held, this.#stop, settings.maxHold, traced);
       if (!this.#isGivenUp) await this.#finish(ending);
     } finally {
       this.#held.release();
+      span?.end();
     }
   }
 
@@ -101,6 +108,10 @@ export class Worker {
   }
 
   #trouble(error: unknown, stage: Stage): void {
+    if (stage === 'turn_lost') this.#span?.outcome('lost');
+    if (stage === 'settle') this.#span?.outcome('unsettled');
+    // To release is no failure.
+    if (!(error instanceof Release)) this.#span?.failed(error);
     this.#around.trouble(error, stage, this.#work);
   }
 
@@ -136,10 +147,21 @@ export class Worker {
 
   #accept(value: Handled): Verdict {
     try {
-      return verdictOf(value, this.#around.base.newId);
+      return this.#stamped(verdictOf(value, this.#around.base.newId));
     } catch (error) {
       return this.#reject(error);
     }
+  }
+
+  /** What follows was caused by this attempt. */
+  #stamped(verdict: Verdict): Verdict {
+    const { tracing } = this.#around.base;
+    const span = this.#span;
+    if (span === undefined || tracing === undefined || verdict.call === 'nack') return verdict;
+    const followUps = span.run(() =>
+      verdict.followUps.map(({ queue, item }) => ({ queue, item: tracing.stamped(item) })),
+    );
+    return { ...verdict, followUps };
   }
 
   #reject(error: unknown): Verdict {
@@ -170,6 +192,7 @@ export class Worker {
     };
     if (verdict.call === 'ack') {
       await this.#ack(verdict, patience);
+      this.#span?.outcome('ack');
       return 0;
     }
     const { queue, key, token } = this.#delivery.turn;
@@ -177,6 +200,7 @@ export class Worker {
     const { deadLettered } = await patiently(base, patience, (timeout) =>
       base.transport.nack({ queue, key, token, kind, delay, done, error }, { timeout }),
     );
+    this.#span?.outcome(deadLettered > 0 ? 'dead_letter' : kind);
     return deadLettered;
   }
 

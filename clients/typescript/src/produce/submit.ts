@@ -109,7 +109,8 @@ export async function submitMany(
 export function withId(base: Base, item: ItemCall, index = 0): ItemCall & { readonly itemId: string } {
   itemNeeded(item, index);
   // An empty one is none: the sidecar would make one, another for each try.
-  return namedItem(item, item.itemId || base.newId());
+  const named = namedItem(item, item.itemId || base.newId());
+  return base.tracing === undefined ? named : base.tracing.stamped(named);
 }
 
 function check(queue: string, options: SubmitOptions): void {

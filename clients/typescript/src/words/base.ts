@@ -3,6 +3,7 @@
 import type { Random } from '../time/clock.js';
 import type { Transport } from './calls.js';
 import type { Logger } from './logger.js';
+import type { Tracing } from './tracing.js';
 
 export interface Base {
   readonly transport: Transport;
@@ -11,4 +12,6 @@ export interface Base {
   newId(): string;
   /** Unset: nobody is told. */
   readonly log?: Logger | undefined;
+  /** Unset: nobody traces. */
+  readonly tracing?: Tracing | undefined;
 }

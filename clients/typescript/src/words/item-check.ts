@@ -78,7 +78,7 @@ function noText(value: unknown): string {
   return `${shown(value)} is no text in Unicode`;
 }
 
-function isHeaders(headers: unknown): boolean {
+export function isHeaders(headers: unknown): boolean {
   if (headers === undefined) return true;
   if (headers instanceof Map) return [...headers].every(([name, value]) => isText(name) && isText(value));
   return isPlain(headers) && Object.entries(headers).every(([name, value]) => isText(name) && isText(value));

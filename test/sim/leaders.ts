@@ -1,7 +1,15 @@
-/** Leaders of a simulated cluster: workers who stand at any member, hear late or never, and come back; and who judges them. */
-import type { CandidateKnows, CandidateView, LeaderReport, ReportAnswer } from '../../src/coordinator.js';
+/** Leaders of a simulated world: workers who stand with whoever lives, hear late or never, and come back; and who judges them. */
+import type {
+  CandidateKnows,
+  CandidateView,
+  LeaderReport,
+  ReportAnswer,
+  WithdrawRequest,
+} from '../../src/coordinator.js';
 import { knowsOf } from '../../src/core/contract/leader.js';
-import { Client, type ClientWorld } from './cluster-clients.js';
+import type { Heard, Send } from './cluster-network.js';
+import type { WorldTime } from './durable-time.js';
+import type { Chance } from './random.js';
 
 /** ms */
 const TTL = 2_000;
@@ -9,6 +17,24 @@ const ALIVE_EVERY = 400;
 const SOON = 100;
 /** Clocks of homes drift by 1 %. */
 const SLOWEST = 0.985;
+
+/** Where workers stand. */
+export interface LeaderWorld {
+  readonly time: WorldTime;
+  readonly chance: Chance;
+  /** The name of a stream that nobody had before. */
+  nextStream(): string;
+  /**
+   * @param leaves an answer that was decided leaves its process, of this name; whether anybody hears it is not known
+   * @param hear what became of it
+   */
+  ask<T>(
+    group: string,
+    send: Send<T>,
+    leaves: (answer: T, process: string) => void,
+    hear: (heard: Heard<T>) => void,
+  ): void;
+}
 
 /** One who works in a term, as he knows it himself. */
 interface Office {
@@ -26,7 +52,11 @@ export class LeaderLedger {
   readonly #told = new Map<string, { token: number; home: string; id: string }>();
   readonly #left = new Map<string, { token: number; excuse: number }>();
   readonly #lastLed = new Map<string, number>();
+  readonly #kept = new Map<string, string>();
+  readonly #inaugurated = new Map<string, number>();
   terms = 0;
+  /** Another process than the one that inaugurated has kept the term. */
+  keptOn = 0;
   takenOver = 0;
   handedOver = 0;
 
@@ -71,8 +101,22 @@ export class LeaderLedger {
     office.until = Math.min(office.until, this.now());
   }
 
-  /** The confirmation of a hand-over leaves. */
+  /** The confirmation of an `alive` leaves. */
+  keeps(group: string, token: number, home: string): void {
+    const told = this.#told.get(group);
+    if (told?.token !== token || told.home === home || this.#kept.get(group) === `${token} ${home}`) return;
+    this.#kept.set(group, `${token} ${home}`);
+    this.keptOn += 1;
+  }
+
+  /** The confirmation of an inauguration leaves. */
+  inaugurated(group: string, token: number): void {
+    this.#inaugurated.set(group, token);
+  }
+
+  /** The confirmation of a hand-over leaves. Who was not inaugurated yet leaves nothing: it has not worked. */
   released(group: string, token: number): void {
+    if (this.#inaugurated.get(group) !== token) return;
     this.handedOver += 1;
     const before = this.#left.get(group);
     if (before !== undefined && before.token > token) return;
@@ -102,10 +146,9 @@ interface Held {
   isOver: boolean;
 }
 
-let streams = 0;
-
 /** A worker of a group, through all his lives. */
-export class Career extends Client {
+export class Career {
+  #isLeaving = false;
   #id = '';
   #life = 0;
   #asks = 0;
@@ -114,39 +157,56 @@ export class Career extends Client {
   #term: Held | undefined;
 
   constructor(
-    world: ClientWorld,
+    private readonly world: LeaderWorld,
     private readonly ledger: LeaderLedger,
     private readonly name: string,
     private readonly group: string,
-  ) {
-    super(world);
-  }
+  ) {}
 
   /** A new life, which knows nothing. */
   start(): void {
+    if (this.#isLeaving) return;
     this.#life += 1;
     this.#id = `${this.name}.${this.#life}`;
     this.#term = undefined;
     this.#connect();
   }
 
+  /** Hands over, and does not stand again. */
+  leave(): void {
+    this.#isLeaving = true;
+    this.#asks += 1;
+    const request = { group: this.group, candidateId: this.#id, stamp: this.#stream };
+    this.#withdraw(request);
+    if (this.#term !== undefined) this.#handOver(this.#term);
+  }
+
+  #withdraw(request: WithdrawRequest): void {
+    this.#ask<void>(
+      ({ leaders }, reply) => void leaders.withdraw(request, reply),
+      () => undefined,
+      (heard) => {
+        if (heard === 'lost' || 'refusal' in heard) this.#later(SOON, () => this.#withdraw(request));
+      },
+    );
+  }
+
   /** At any member. */
   #connect(): void {
-    streams += 1;
-    this.#stream = { at: this.world.time.now, by: `stream ${streams}` };
+    this.#stream = { at: this.world.time.now, by: this.world.nextStream() };
     this.#knows = undefined;
     this.#stand();
   }
 
   #stand(): void {
+    if (this.#isLeaving) return;
     this.#asks += 1;
     const asked = this.#asks;
     const timeouts = { ttl: TTL, inaugurateTimeout: 5_000, handOverTimeout: 2_000 };
     const who = { group: this.group, candidateId: this.#id, metadata: new Map(), ...timeouts };
     const request = { ...who, stamp: this.#stream, term: this.#term?.token, knows: this.#knows };
     const id = this.#id;
-    this.ask<CandidateView>(
-      { queue: this.group, key: '' },
+    this.#ask<CandidateView>(
       ({ leaders }, reply) => leaders.stand(request, reply),
       (view, home) => {
         if (view.at !== 'inaugurate') return;
@@ -157,7 +217,7 @@ export class Career extends Client {
         if (heard !== 'lost' && 'answer' in heard) this.#look(heard.answer);
         // Nothing was heard for long: the stream breaks, and he comes back somewhere else.
         else if (this.world.chance.in100(20)) this.#connect();
-        else this.later(SOON, () => asked === this.#asks && this.#stand());
+        else this.#later(SOON, () => asked === this.#asks && this.#stand());
       },
     );
   }
@@ -189,7 +249,7 @@ export class Career extends Client {
       if (!answer.counted) return this.#stop(term);
       this.#lives(term, sent + answer.ttl * SLOWEST);
     });
-    this.later(ALIVE_EVERY, () => this.#live(term));
+    this.#later(ALIVE_EVERY, () => this.#live(term));
   }
 
   #lives(term: Held, until: number): void {
@@ -203,13 +263,13 @@ export class Career extends Client {
     const { group } = this;
     term.office = { group, token: term.token, id: this.#id, until, excuse: this.ledger.excuseOf(group) };
     this.ledger.enters(term.office);
-    this.later(1_500, () => this.#inaugurated(term));
+    this.#later(1_500, () => this.#inaugurated(term));
   }
 
   #inaugurated(term: Held): void {
     if (term.isOver || term.isExecuting) return;
     this.#say(term.token, { kind: 'inaugurated' }, () => undefined);
-    this.later(500, () => this.#inaugurated(term));
+    this.#later(500, () => this.#inaugurated(term));
   }
 
   #execute(term: Held): void {
@@ -218,7 +278,7 @@ export class Career extends Client {
     this.ledger.works(term.office);
     const { chance } = this.world;
     const lot = chance.int(0, 9);
-    this.later(6_000, () => {
+    this.#later(6_000, () => {
       if (term.isOver) return;
       if (lot < 6) this.#handOver(term);
       else if (lot < 8) this.#die(term);
@@ -243,7 +303,7 @@ export class Career extends Client {
   #die(term: Held): void {
     this.#end(term);
     this.#asks += 1;
-    this.later(1_000, () => this.start());
+    this.#later(1_000, () => this.start());
   }
 
   #end(term: Held): void {
@@ -257,19 +317,32 @@ export class Career extends Client {
     this.#say(term.token, report, () => {
       isHeard = true;
     });
-    if (tries > 0) this.later(1_000, () => isHeard || this.#farewell(term, report, tries - 1));
+    if (tries > 0) this.#later(1_000, () => isHeard || this.#farewell(term, report, tries - 1));
   }
 
   #say(term: number, report: LeaderReport, hear: (answer: ReportAnswer) => void): void {
-    this.ask<ReportAnswer>(
-      { queue: this.group, key: '' },
+    this.#ask<ReportAnswer>(
       ({ leaders }, reply) => void leaders.report({ group: this.group, term, report }, reply),
-      (answer) => {
-        if (report.kind === 'handed_over' && answer.counted) this.ledger.released(this.group, term);
+      (answer, process) => {
+        if (answer.counted) this.#counted(term, report, process);
       },
       (heard) => {
         if (heard !== 'lost' && 'answer' in heard) hear(heard.answer);
       },
     );
+  }
+
+  #counted(term: number, { kind }: LeaderReport, process: string): void {
+    if (kind === 'inaugurated') this.ledger.inaugurated(this.group, term);
+    if (kind === 'handed_over') this.ledger.released(this.group, term);
+    if (kind === 'alive') this.ledger.keeps(this.group, term, process);
+  }
+
+  #ask<T>(send: Send<T>, leaves: (answer: T, process: string) => void, hear: (heard: Heard<T>) => void): void {
+    this.world.ask(this.group, send, leaves, hear);
+  }
+
+  #later(most: number, task: () => void): void {
+    this.world.time.after(this.world.chance.int(1, most), task);
   }
 }
