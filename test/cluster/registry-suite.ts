@@ -71,8 +71,8 @@ export function registrySuite(name: string, place: (t: TestContext) => Promise<R
     it('writes a session over when it is joined again', async (t) => {
       const registry = await (await place(t)).open();
       await registry.join(member('a'), LONG);
-      await registry.join(member('a', { weight: 3 }), LONG);
-      assert.deepEqual(await registry.members(), [member('a', { weight: 3 })]);
+      await registry.join(member('a', { weight: 3, revision: 7 }), LONG);
+      assert.deepEqual(await registry.members(), [member('a', { weight: 3, revision: 7 })]);
     });
 
     it('ends a session at once when its member leaves, also one that it does not know', async (t) => {

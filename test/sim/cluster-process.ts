@@ -188,6 +188,7 @@ export class SimProcess {
       isLeaving: false,
       routes: this.routes.version,
       reroutes: true,
+      revision: this.routes.revision,
     };
   }
 }

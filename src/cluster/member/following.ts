@@ -14,6 +14,8 @@ interface FollowingOptions {
   readonly routes: FollowedRoutes;
   /** Of all cores that are here. */
   homes(): Iterable<RoutedHome>;
+  /** The record is another one now: of its routes, or of what else stands in it. */
+  followed?(): void;
   /** Routes are others now, for all cores here: the router goes by them from this moment on. */
   rerouted(): void;
   trouble(error: Error): void;
@@ -34,11 +36,12 @@ export class Following {
 
   /** What stands in the store, or stood there a moment ago. */
   take(record: ClusterRecord): void {
-    const { routes, homes, rerouted } = this.options;
+    const { routes, homes } = this.options;
     const { version } = routes;
     if (!routes.follow(record)) return;
     for (const home of homes()) home.follow();
-    if (routes.version !== version) rerouted();
+    this.options.followed?.();
+    if (routes.version !== version) this.options.rerouted();
   }
 
   /** @throws JournalError */

@@ -108,10 +108,8 @@ export class ClusterMember implements Homes {
       store,
       routes: options.routes,
       homes: () => this.#own.flatMap(({ routed }) => routed ?? []),
-      rerouted: () => {
-        this.#session.follows(options.routes.version);
-        options.rerouted?.();
-      },
+      followed: () => this.#session.follows(options.routes.version, options.routes.revision),
+      rerouted: () => options.rerouted?.(),
       trouble,
     });
     this.#published = new PublishedHomes({

@@ -15,6 +15,7 @@ import {
   standingOf,
 } from '../partitions/restore-plan.js';
 import type { Member, Registry } from '../registry/registry.js';
+import { revisionOf } from '../store/amend.js';
 import type { ClusterRecord, ClusterStore, RestoreOrder } from '../store/cluster-store.js';
 
 /** So long it is waited for members to write back, ms. */
@@ -101,7 +102,7 @@ export class Restoring {
     for (let left = MOST_TRIES; left > 0; left -= 1) {
       const standing = standingOf(seen);
       if (standing === 'own') return left < MOST_TRIES;
-      const ahead = seen.members.find(({ routes }) => routes > record.version);
+      const ahead = newestAhead(seen.members, record);
       if (ahead !== undefined) return askAhead(ahead);
       if (standing === 'other') {
         const [stranger] = seen.strangers;
@@ -204,8 +205,19 @@ function strangerLives({ name, address }: Member): Refused {
   );
 }
 
+/** Of those that follow a newer record the one with the newest: what it has is lost if an older one is put back. */
+function newestAhead(members: readonly Member[], record: ClusterRecord): Member | undefined {
+  // One of an older version says its routes only: the revision is not smaller than these.
+  const known = ({ revision, routes }: Member) => Math.max(revision ?? 0, routes);
+  const isAhead = (one: Member) => one.routes > record.version || (one.revision ?? 0) > revisionOf(record);
+  return members.filter(isAhead).sort((a, b) => known(b) - known(a))[0];
+}
+
 function askAhead({ name, grpc }: Member): Refused {
-  return notPossible('not_restorable', `${name} knows newer routes of the cluster: ask that one, at ${grpc}`);
+  return notPossible(
+    'not_restorable',
+    `${name} knows a newer record of the cluster than this sidecar: ask that one, at ${grpc}`,
+  );
 }
 
 function saysNothing(silent: readonly Member[]): Refused {

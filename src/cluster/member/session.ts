@@ -69,9 +69,9 @@ export class MemberSession {
     this.#arm(0);
   }
 
-  /** Everybody is told with the next renewal, at once: the version of the routes that it goes by. */
-  follows(routes: number): void {
-    this.#member = { ...this.#member, routes };
+  /** Everybody is told with the next renewal, at once: the record that it goes by, and the version of its routes. */
+  follows(routes: number, revision: number): void {
+    this.#member = { ...this.#member, routes, revision };
     this.#arm(0);
   }
 

@@ -29,6 +29,10 @@ export class FollowedRoutes {
     return this.#now.record.version;
   }
 
+  get revision(): number {
+    return revisionOf(this.#now.record);
+  }
+
   /** @returns whether it is newer */
   follow(record: ClusterRecord): boolean {
     const { record: known, map } = this.#now;

@@ -28,6 +28,8 @@ export interface Member {
   readonly routes: number;
   /** It follows routes that change. Unset: it has those of its start for good. */
   readonly reroutes?: boolean;
+  /** Of the record that it follows: it grows with pins and formats, too. Unset: it does not say. */
+  readonly revision?: number;
   /** Id of the record that it follows; unset: it does not say. */
   readonly cluster?: string;
   /**

@@ -421,9 +421,45 @@ describe('after the store was emptied', () => {
     await stage.until(() => stage.hasAll(a.member));
     await writing;
     scene.flush();
-    assert.match(refused(await scene.restore()), /^not_restorable: a knows newer routes .*ask that one, at a:2/);
+    assert.match(refused(await scene.restore()), /^not_restorable: a knows a newer record .*ask that one, at a:2/);
     assert.equal(stage.store.recordNow, undefined);
   });
+
+  for (const emptied of ['store', 'store and registry'])
+    it(`S404: what else than routes was changed is not lost to an older record (${emptied}): the member to ask is named`, async () => {
+      const scene = new Scene();
+      const { stage } = scene;
+      const first = stage.store.open('first').record(RECORD);
+      await stage.pass(50);
+      await first;
+      const a = await scene.member('a');
+      await stage.until(() => stage.hasAll(a.member));
+      const b = await scene.member('b');
+      const pinned: ClusterRecord = { ...RECORD, revision: 2, pins: { 1: { name: 'a', at: 2 } } };
+      const fixed: ClusterRecord = { ...pinned, revision: 3, format: 2 };
+      for (const [before, record] of [
+        [1, pinned],
+        [2, fixed],
+      ] as const) {
+        const writing = a.store.changeRecord(before, record);
+        await stage.until(() => [a, b].every(({ routes }) => routes.revision === record.revision));
+        assert.ok(await writing);
+      }
+      stage.store.empty();
+      if (emptied !== 'store') stage.registry.empty();
+      // The versions of their routes are the same.
+      for (const behind of [RECORD, pinned])
+        assert.match(
+          refused(await scene.restore({}, behind)),
+          /^not_restorable: [ab] knows a newer record .*ask that one, at [ab]:2/,
+        );
+      assert.equal(stage.store.recordNow, undefined);
+      assert.equal(stage.store.guard(0).epoch, 0);
+      assert.ok((await scene.restore({}, fixed)).ok);
+      assert.deepEqual(stage.store.recordNow, fixed);
+      await stage.pass(1_000);
+      assert.deepEqual(stage.store.recordNow, fixed);
+    });
 
   it('S339: a member that lives, and does not say what it keeps, is waited for, then named: nothing is put back', async () => {
     const scene = new Scene();

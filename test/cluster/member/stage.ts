@@ -114,7 +114,7 @@ export class MembersStage {
         ids.push(id);
         clock.soon(() => this.#members.set(more.id ?? id, member));
         const fixed = { grpc: `${name}:2`, version: '1', format: 1, weight: 1, isLeaving: false, routes: 1 };
-        return { id, name, address: `${name}:1`, ...fixed, ...more };
+        return { id, name, address: `${name}:1`, ...fixed, revision: routes.revision, ...more };
       },
       makeHome: (options) => {
         const { number } = options.partition;

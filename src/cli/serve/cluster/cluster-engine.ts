@@ -334,6 +334,7 @@ class ClusterEngine implements Engine {
         isLeaving: false,
         routes: routes.version,
         reroutes: true,
+        revision: routes.revision,
         cluster: record.id,
       }),
       makeHome: (options) =>

@@ -4,7 +4,7 @@ import type { HomeEntry, Member, Statement } from '../registry.js';
 
 type Kinds<T> = { readonly [F in keyof T]: 'string' | 'number' | 'boolean' };
 /** What a member need not say. */
-type Unsaid = 'cluster' | 'keeps' | 'reroutes';
+type Unsaid = 'cluster' | 'keeps' | 'reroutes' | 'revision';
 
 const MEMBER: Kinds<Omit<Member, Unsaid>> = {
   id: 'string',
@@ -33,7 +33,9 @@ export function memberOf(text: unknown): Member | undefined {
 function isUnsaidOrRight(found: object): found is Pick<Member, Unsaid> {
   const fields = new Map<string, unknown>(Object.entries(found));
   const [cluster, keeps, reroutes] = [fields.get('cluster'), fields.get('keeps'), fields.get('reroutes')];
+  const revision = fields.get('revision');
   if (reroutes !== undefined && typeof reroutes !== 'boolean') return false;
+  if (revision !== undefined && typeof revision !== 'number') return false;
   if (cluster !== undefined && typeof cluster !== 'string') return false;
   return keeps === undefined || (Array.isArray(keeps) && keeps.every(isKept));
 }
