@@ -91,3 +91,18 @@ test('S349: beside members of a cluster that was put back, and has not claimed a
   assert.deepEqual(stage.store.recordNow, OURS);
   assert.equal(a.member.view.standing, 'own');
 });
+
+test('S349: a record that is taken back again and again is not gone on with: it says so', async () => {
+  const stage = new MembersStage();
+  const started = starting(stage, 'x');
+  for (let ms = 0; ms < 20_000; ms += 100) {
+    await stage.pass(100);
+    const { recordNow } = stage.store;
+    if (recordNow !== undefined) stage.store.empty();
+  }
+  assert.equal(started.record, undefined);
+  assert.match(
+    started.failure ?? '',
+    /record of the cluster keyturn in .* was taken back 6 times while this sidecar began/,
+  );
+});

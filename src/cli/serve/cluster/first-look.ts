@@ -7,6 +7,8 @@ import type { ClusterRecord, ClusterStore } from '../../../cluster/store/cluster
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import type { CoordinatorSettings } from '../../../coordinator.js';
 import type { Clock } from '../../../local/clock.js';
+import { EXIT } from '../../exit-codes.js';
+import { CommandFailure } from '../../failure.js';
 import { agree, emptied, type RecordKeeper } from './record.js';
 
 /** So long it takes members at most to connect again, and to join, ms. */
@@ -45,8 +47,17 @@ export async function agreeAfterLook({ store, registry, cluster, settings, clock
       throw emptied(store, cluster.name, first, others.length);
     }
     // Another one that waits may have seen them, and taken the record back.
-    if (left === 0 || (await store.look(0)).record?.id === record.id) return record;
+    if ((await store.look(0)).record?.id === record.id) return record;
+    if (left === 0) throw takenBack(store.name, cluster.name);
   }
+}
+
+/** Without a record that stands it would be a cluster of its own, of which no other sidecar knows. */
+function takenBack(store: string, cluster: string): CommandFailure {
+  return new CommandFailure(
+    `the record of the cluster ${cluster} in ${store} was taken back ${MOST_TRIES + 1} times while this sidecar began; look whether sidecars of different clusters share this name in one store, or whether the store is emptied again and again, and start it again`,
+    EXIT.failure,
+  );
 }
 
 /** Members that follow another record; none: nobody came. */
