@@ -52,9 +52,10 @@ async function folderOf(release: Release, name: string): Promise<string> {
 
 async function makeNpm(release: Release): Promise<void> {
   const to = await folderOf(release, 'npm');
-  // The client first: the sidecar depends on it, and is uploaded after it.
+  // The client first: the sidecar depends on it, and is uploaded after it. `npm run release` has built both: to build again would
+  // write files that others may be reading.
   for (const folder of ['clients/typescript', '.'])
-    await run(within(release, folder, 'npm', 'pack', '--silent', '--pack-destination', to));
+    await run(within(release, folder, 'npm', 'pack', '--silent', '--ignore-scripts', '--pack-destination', to));
 }
 
 async function makePython(release: Release): Promise<void> {

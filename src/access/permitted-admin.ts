@@ -1,4 +1,5 @@
 /** The calls of people, as far as their principal may ask them. */
+import { setImmediate } from 'node:timers/promises';
 import type {
   Administration,
   DeadLetterPage,
@@ -17,6 +18,7 @@ import type {
   Result,
   RetryNowRequest,
   RetryNowView,
+  Unavailable,
   Watch,
   Watcher,
 } from '../coordinator.js';
@@ -26,6 +28,8 @@ import type { Principal } from './principal.js';
 import type { Verb } from './settings.js';
 
 const NOTHING = new Uint8Array();
+/** Queues in one go, however few are asked for: who may see none makes nobody wait while all are looked at. */
+const LOOKED_AT = 1_000;
 
 export class PermittedAdministration implements Administration {
   constructor(
@@ -38,15 +42,20 @@ export class PermittedAdministration implements Administration {
     const refusal = this.principal.allowance?.asks();
     if (refusal !== undefined) return { ok: false, refusal };
     const seen: QueueView[] = [];
-    for (let { after } = request; ; ) {
-      const page = await this.admin.listQueues({ ...request, after });
+    const missing = new Map<number, Unavailable>();
+    const most = request.most === 0 ? 0 : Math.max(request.most, LOOKED_AT);
+    for (let { after } = request; ; await setImmediate()) {
+      const page = await this.admin.listQueues({ ...request, after, most });
       if (!page.ok) return page;
       const { queues, more } = page.value;
+      for (const one of page.value.unavailable ?? []) missing.set(one.partition, one);
       seen.push(...queues.filter(({ name }) => this.principal.grants.mayQueue('view', name)));
       const last = queues.at(-1);
       const isFull = seen.length > request.most;
-      if (isFull || !more || last === undefined)
-        return { ok: true, value: { ...page.value, queues: seen.slice(0, request.most), more: more || isFull } };
+      if (isFull || !more || last === undefined) {
+        const found = { queues: seen.slice(0, request.most), more: more || isFull, unavailable: [...missing.values()] };
+        return { ok: true, value: { ...page.value, ...found } };
+      }
       after = last.name;
     }
   }

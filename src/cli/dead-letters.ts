@@ -1,11 +1,12 @@
 import { Buffer } from 'node:buffer';
-import type { DeadLetterView, ItemChoiceCall, Keyturn } from '@keyturn/client';
+import type { DeadLetterPage, DeadLetterView, ItemChoiceCall, Keyturn, Unavailable } from '@keyturn/client';
 import type { Command } from 'commander';
 import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
 import { findQueue, tellNoQueue } from './find-queue.js';
+import { tellIncomplete, unavailableIn } from './incomplete.js';
 import { collect, type SidecarOptions, sidecarOptions, text, wholeBetween } from './options.js';
 import { ago, alignColumns, count, isoInstant, plain } from './output.js';
 import { withSidecar } from './sidecar.js';
@@ -86,20 +87,22 @@ function common(command: Command): Command {
 }
 
 async function list(options: ListOptions): Promise<number> {
-  const { letters, next, isThere } = await withSidecar(options, async (client) => {
+  const { letters, next, unavailable, isThere } = await withSidecar(options, async (client) => {
     const pages = await readPages(client, options);
-    return {
-      ...pages,
-      isThere: pages.letters.length > 0 || (await findQueue(client.admin, options.queue)) !== undefined,
-    };
+    const isFound = pages.letters.length > 0 || (await findQueue(client.admin, options.queue)) !== undefined;
+    // Where not all could be asked nobody knows.
+    return { ...pages, isThere: isFound || pages.unavailable.length > 0 };
   });
   if (!isThere) tellNoQueue(options.queue);
   if (options.json === true) {
-    process.stdout.write(`${harmlessJson({ dead_letters: letters.map(toJson), next_page_token: next })}\n`);
+    process.stdout.write(
+      `${harmlessJson({ dead_letters: letters.map(toJson), next_page_token: next, unavailable })}\n`,
+    );
   } else {
     process.stdout.write(letters.length === 0 ? 'no dead letters\n' : table(letters));
     if (next !== '') process.stdout.write(`there are more: --page-token ${plain(next)}\n`);
   }
+  tellIncomplete(unavailable);
   return EXIT.ok;
 }
 
@@ -107,18 +110,21 @@ interface Pages {
   readonly letters: readonly DeadLetterView[];
   /** Empty: that was the last. */
   readonly next: string;
+  readonly unavailable: readonly Unavailable[];
 }
 
 async function readPages(client: Keyturn, { queue, key, limit, pageToken }: ListOptions): Promise<Pages> {
   const letters: DeadLetterView[] = [];
+  const pages: DeadLetterPage[] = [];
   let next = pageToken ?? '';
   do {
     const pageSize = Math.min(limit - letters.length, LARGEST_PAGE);
     const page = await client.admin.listDeadLetters({ queue, key, pageSize, pageToken: next });
     letters.push(...page.deadLetters);
+    pages.push(page);
     next = page.nextPageToken;
   } while (next !== '' && letters.length < limit);
-  return { letters, next };
+  return { letters, next, unavailable: unavailableIn(pages) };
 }
 
 function table(letters: readonly DeadLetterView[]): string {

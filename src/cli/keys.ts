@@ -1,9 +1,10 @@
-import type { Keyturn, KeyView } from '@keyturn/client';
+import type { KeyPage, Keyturn, KeyView, Unavailable } from '@keyturn/client';
 import { type Command, Option } from 'commander';
 import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { findQueue, tellNoQueue } from './find-queue.js';
+import { tellIncomplete, unavailableIn } from './incomplete.js';
 import { type SidecarOptions, sidecarOptions, text, wholeBetween } from './options.js';
 import { ago, alignColumns, count, isoInstant, plain } from './output.js';
 import { withSidecar } from './sidecar.js';
@@ -46,17 +47,20 @@ export function registerKeys(program: Command): void {
 }
 
 async function listKeys(queue: string, options: KeysOptions): Promise<number> {
-  const { keys, next, isThere } = await withSidecar(options, async (client) => {
+  const { keys, next, unavailable, isThere } = await withSidecar(options, async (client) => {
     const pages = await readPages(client, queue, options);
-    return { ...pages, isThere: pages.keys.length > 0 || (await findQueue(client.admin, queue)) !== undefined };
+    const isFound = pages.keys.length > 0 || (await findQueue(client.admin, queue)) !== undefined;
+    // Where not all could be asked nobody knows.
+    return { ...pages, isThere: isFound || pages.unavailable.length > 0 };
   });
   if (!isThere) tellNoQueue(queue);
   if (options.json === true) {
-    process.stdout.write(`${harmlessJson({ keys: keys.map(toJson), next_page_token: next })}\n`);
+    process.stdout.write(`${harmlessJson({ keys: keys.map(toJson), next_page_token: next, unavailable })}\n`);
   } else {
     process.stdout.write(keys.length === 0 ? 'no keys\n' : table(keys));
     if (next !== '') process.stdout.write(`there are more: --page-token ${plain(next)}\n`);
   }
+  tellIncomplete(unavailable);
   return EXIT.ok;
 }
 
@@ -64,18 +68,21 @@ interface Pages {
   readonly keys: readonly KeyView[];
   /** Empty: that was the last. */
   readonly next: string;
+  readonly unavailable: readonly Unavailable[];
 }
 
 async function readPages(client: Keyturn, queue: string, { state, limit, pageToken }: KeysOptions): Promise<Pages> {
   const keys: KeyView[] = [];
+  const pages: KeyPage[] = [];
   let next = pageToken ?? '';
   do {
     const pageSize = Math.min(limit - keys.length, LARGEST_PAGE);
     const page = await client.admin.listKeys({ queue, state, pageSize, pageToken: next });
     keys.push(...page.keys);
+    pages.push(page);
     next = page.nextPageToken;
   } while (next !== '' && keys.length < limit);
-  return { keys, next };
+  return { keys, next, unavailable: unavailableIn(pages) };
 }
 
 function table(keys: readonly KeyView[]): string {

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
+import { tellIncomplete, unavailableIn } from './incomplete.js';
 import { type SidecarOptions, sidecarOptions } from './options.js';
 import { alignColumns, count, humanDuration, isoInstant, plain } from './output.js';
 import { withSidecar } from './sidecar.js';
@@ -37,21 +38,25 @@ export function registerQueues(program: Command): void {
 }
 
 async function listQueues(nameContains: string, options: QueuesOptions): Promise<number> {
-  const { queues, startupHoldUntil } = await withSidecar(options, ({ admin }) => allQueues(admin, nameContains));
+  const { queues, startupHoldUntil, unavailable } = await withSidecar(options, ({ admin }) =>
+    allQueues(admin, nameContains),
+  );
   if (options.json === true) process.stdout.write(`${harmlessJson(queues.map(toJson))}\n`);
   else process.stdout.write(toText(queues, nameContains) + holdText(startupHoldUntil));
+  tellIncomplete(unavailable);
   return EXIT.ok;
 }
 
 /** Page after page: thousands of queues do not fit into one answer. */
 async function allQueues(admin: Keyturn['admin'], nameContains: string): Promise<Omit<QueuePage, 'nextPageToken'>> {
   let page = await admin.listQueues({ nameContains });
-  const queues = [...page.queues];
+  const pages = [page];
   while (page.nextPageToken !== '') {
     page = await admin.listQueues({ nameContains, pageToken: page.nextPageToken });
-    queues.push(...page.queues);
+    pages.push(page);
   }
-  return { queues, startupHoldUntil: page.startupHoldUntil };
+  const queues = pages.flatMap((one) => one.queues);
+  return { queues, startupHoldUntil: page.startupHoldUntil, unavailable: unavailableIn(pages) };
 }
 
 function holdText(until: number | undefined): string {

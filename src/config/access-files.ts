@@ -59,9 +59,9 @@ function readTokens(path: string, problems: Problems): readonly KnownToken[] {
 }
 
 function tokensIn(file: Written, at: At): readonly KnownToken[] {
-  if (file.kind === 'scalar' && file.value === null) return [];
+  // An empty file is one that somebody is about to write: taken for no tokens it would lock everybody out.
   if (file.kind !== 'map') {
-    refuse(file, at, 'a mapping of names to { sha256, until }');
+    refuse(file, at, 'a mapping of names to { sha256, until }, or {} for none');
     return [];
   }
   const found = new Map<string, KnownToken>();

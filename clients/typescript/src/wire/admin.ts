@@ -36,11 +36,12 @@ export function wireListQueues(call: ListQueuesCall): wire.ListQueuesRequest {
 }
 
 export function queuePage(message: wire.ListQueuesResponse): QueuePage {
-  const { queues, nextPageToken, startupHoldUntil } = message;
+  const { queues, nextPageToken, startupHoldUntil, unavailable } = message;
   return {
     queues: queues.map(queueInfo),
     nextPageToken,
     startupHoldUntil: startupHoldUntil && fromTimestamp(startupHoldUntil),
+    unavailable,
   };
 }
 
@@ -145,7 +146,7 @@ export function keyPage(message: wire.ListKeysResponse): KeyPage {
     waiting: key.waiting,
     consumerId: unlessEmpty(key.consumerId),
   }));
-  return { keys, nextPageToken: message.nextPageToken };
+  return { keys, nextPageToken: message.nextPageToken, unavailable: message.unavailable };
 }
 
 export function keyExplanation(message: wire.ExplainKeyResponse): KeyExplanation {
@@ -218,7 +219,7 @@ export function deadLetterPage(message: wire.ListDeadLettersResponse): DeadLette
     diedAt: instantOf(letter.diedAt),
     cause: DEATH_CAUSES.find((cause) => cause === letter.cause) ?? 'max_attempts',
   }));
-  return { deadLetters, nextPageToken: message.nextPageToken };
+  return { deadLetters, nextPageToken: message.nextPageToken, unavailable: message.unavailable };
 }
 
 export function eventBatch(message: wire.WatchEventsResponse): EventBatch {

@@ -79,6 +79,13 @@ export interface ListQueuesCall {
   readonly pageToken?: string | undefined;
 }
 
+/** A partition of a cluster that could not be asked: what it would have told is missing in the answer. */
+export interface Unavailable {
+  readonly partition: number;
+  /** For people: which home, since when, what to do. */
+  readonly why: string;
+}
+
 export interface QueuePage {
   /** By name. */
   readonly queues: readonly QueueInfo[];
@@ -86,6 +93,8 @@ export interface QueuePage {
   readonly nextPageToken: string;
   /** Until then no queue gives a turn, because the sidecar was just started (`startup_hold`). Unset: they do. */
   readonly startupHoldUntil: number | undefined;
+  /** None: the answer is complete. */
+  readonly unavailable: readonly Unavailable[];
 }
 
 /** A key, or an item: exactly one of them. */
@@ -130,6 +139,8 @@ export interface KeyView {
 export interface KeyPage {
   readonly keys: readonly KeyView[];
   readonly nextPageToken: string;
+  /** None: the answer is complete. */
+  readonly unavailable: readonly Unavailable[];
 }
 
 export interface HolderView {
@@ -202,6 +213,8 @@ export interface DeadLetterView {
 export interface DeadLetterPage {
   readonly deadLetters: readonly DeadLetterView[];
   readonly nextPageToken: string;
+  /** None: the answer is complete. */
+  readonly unavailable: readonly Unavailable[];
 }
 
 export interface ListDeadLettersCall {
@@ -248,7 +261,7 @@ export interface ClusterInfo {
   /** Of each partition, by number. */
   readonly homes: readonly PartitionHome[];
   /** Why partitions are not open, where they are not. */
-  readonly unavailable: readonly { readonly partition: number; readonly why: string }[];
+  readonly unavailable: readonly Unavailable[];
   /** The format of rows that is fixed. */
   readonly format: number;
   /** Of queues that have a group of others, or are spread, by name. */

@@ -1,0 +1,72 @@
+/** Lists of queues, of which the caller may see some. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Grants } from '../../src/access/grants.js';
+import { PermittedAdministration } from '../../src/access/permitted-admin.js';
+import type { QueueView, Unavailable } from '../../src/coordinator.js';
+import { FakeCoordinator } from '../grpc/fake-coordinator.js';
+import { queueView } from '../observability/stats.js';
+
+const NAMES = Array.from({ length: 10_000 }, (_, n) => `q${String(n).padStart(5, '0')}`);
+
+/** Of each page another partition is away. */
+function asked(...queues: readonly string[]) {
+  const { admin } = new FakeCoordinator();
+  const asks: number[] = [];
+  admin.listQueues = ({ after, most }) => {
+    const rest = NAMES.filter((name) => name > after);
+    const unavailable: readonly Unavailable[] = [{ partition: asks.length % 3, why: 'away' }];
+    asks.push(most);
+    const views: readonly QueueView[] = rest.slice(0, most).map((name) => queueView(name));
+    return Promise.resolve({
+      ok: true,
+      value: { queues: views, more: rest.length > most, holdUntil: undefined, unavailable },
+    });
+  };
+  const grants = new Grants([{ queues, groups: [], may: ['view'] }]);
+  const permitted = new PermittedAdministration(admin, {
+    name: 'ada',
+    grants,
+    allowance: undefined,
+    proof: { by: 'unix' },
+  });
+  return { permitted, asks };
+}
+
+test('who may see none of 10,000 queues, and asks for one, is answered in ten steps between which others have their turns', async () => {
+  const { permitted, asks } = asked('other');
+  let turns = 0;
+  const count = setInterval(() => (turns += 1), 0);
+  const page = await permitted.listQueues({ nameContains: '', after: '', most: 1 });
+  clearInterval(count);
+  assert.ok(page.ok);
+  assert.deepEqual([page.value.queues, page.value.more, asks], [[], false, Array.from({ length: 10 }, () => 1_000)]);
+  assert.ok(turns > 0, 'the event loop turned');
+});
+
+test('pages have as many as were asked for, and are complete together', async () => {
+  const { permitted } = asked('q*7');
+  const seen: string[] = [];
+  for (let after = ''; ; ) {
+    const page = await permitted.listQueues({ nameContains: '', after, most: 300 });
+    assert.ok(page.ok);
+    seen.push(...page.value.queues.map(({ name }) => name));
+    if (!page.value.more) break;
+    assert.equal(page.value.queues.length, 300);
+    after = page.value.queues.at(-1)?.name ?? '';
+  }
+  assert.deepEqual(
+    seen,
+    NAMES.filter((name) => name.endsWith('7')),
+  );
+});
+
+test('what could not be asked on the way is told, each partition once', async () => {
+  const { permitted } = asked('other');
+  const page = await permitted.listQueues({ nameContains: '', after: '', most: 1 });
+  assert.ok(page.ok);
+  assert.deepEqual(
+    page.value.unavailable?.map(({ partition }) => partition),
+    [0, 1, 2],
+  );
+});
