@@ -32,6 +32,8 @@ function restoredTerm({ candidateId, token, ...row }: TermRow): Term {
   term.at = row.phase;
   term.worked = row.worked;
   term.reason = row.reason;
+  // It may have been.
+  term.heard = true;
   return term;
 }
 

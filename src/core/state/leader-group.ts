@@ -81,6 +81,8 @@ export class Term {
   cause: TermLossCause | undefined = undefined;
   /** It began in a run of which nothing was kept. */
   adopted = false;
+  /** Its worker has said something of it. Before that it has not begun anything: it begins when its first `alive` is confirmed. */
+  heard = false;
   constructor(
     readonly token: number,
     readonly candidate: Candidate,

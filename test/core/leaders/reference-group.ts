@@ -35,6 +35,8 @@ interface RunningTerm {
   ends: number;
   deadline: number;
   withdrawn: boolean;
+  /** Its worker said something of it. */
+  heard: boolean;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -100,7 +102,14 @@ export class ReferenceGroup {
     this.line = this.line.filter((one) => one !== who);
     this.terms += 1;
     const { ttl, inaugurateTimeout } = who.life;
-    const begins = { phase: 'inaugurate', worked: false, failed: false, asked: false, withdrawn: false } as const;
+    const begins = {
+      phase: 'inaugurate',
+      worked: false,
+      failed: false,
+      asked: false,
+      withdrawn: false,
+      heard: false,
+    } as const;
     this.term = { ...begins, number: this.terms, who, ends: now + ttl, deadline: now + inaugurateTimeout };
   }
 
@@ -159,6 +168,7 @@ export class ReferenceGroup {
     if (term?.who.life === life) {
       term.withdrawn = true;
       this.ask(now);
+      if (!term.heard) this.#end(now, 'handed_over');
     }
     if (!this.line.some((one) => one.life === life)) return;
     this.line = this.line.filter((one) => one.life !== life);
@@ -184,6 +194,7 @@ export class ReferenceGroup {
     const { term } = this;
     if (term?.number !== number) return this.#sayLate(number, what);
     const isLost = term.phase === 'lost';
+    term.heard = true;
     if (what === 'handed_over') this.#end(now, 'handed_over', left);
     if (what === 'stopped') {
       this.#end(now, 'lost');
@@ -217,6 +228,7 @@ export class ReferenceGroup {
     if (term === undefined) return;
     term.withdrawn = false;
     term.failed = false;
+    term.heard = true;
     term.who.isThere = false;
     term.ends = now + term.who.life.ttl;
     if (term.phase === 'inaugurate') term.deadline = now + term.who.life.inaugurateTimeout;
