@@ -102,7 +102,14 @@ export class ReferenceGroup {
     this.line = this.line.filter((one) => one !== who);
     this.terms += 1;
     const { ttl, inaugurateTimeout } = who.life;
-    const begins = { phase: 'inaugurate', worked: false, failed: false, asked: false, heard: false, withdrawn: false } as const;
+    const begins = {
+      phase: 'inaugurate',
+      worked: false,
+      failed: false,
+      asked: false,
+      heard: false,
+      withdrawn: false,
+    } as const;
     this.term = { ...begins, number: this.terms, who, ends: now + ttl, deadline: now + inaugurateTimeout };
   }
 
