@@ -8,7 +8,7 @@ import type {
   YieldView,
 } from '../contract/leader.js';
 import { LEADER_LIMITS } from '../contract/leader.js';
-import type { Refusal, Reply, SessionStamp } from '../contract/model.js';
+import type { Bytes, Refusal, Reply, SessionStamp } from '../contract/model.js';
 import { CANCELLED, DRAINING } from '../contract/refusals.js';
 import {
   Candidate,
@@ -160,7 +160,7 @@ function adopt(state: CoreState, group: LeaderGroup, candidate: Candidate, token
   }
   const begun = begin(state, group, candidate, token, now);
   begun.adopted = true;
-  begun.heard = true;
+  begun.mayHaveBegun = true;
   return candidate;
 }
 
@@ -177,10 +177,11 @@ function fullBy({ leaders, elsewhere }: CoreState, { name, candidates }: LeaderG
 function withdrawLeader(state: CoreState, group: LeaderGroup, term: Term, now: number): void {
   term.candidate.withdrawn = true;
   askToHandOver(state, group, term, 'yield', now);
-  if (!term.heard) endTerm(state, group, term, { how: 'handed_over', state: NO_STATE }, now);
+  // It may have withdrawn before it had heard that it was chosen: nobody would say that the term is over.
+  if (!term.mayHaveBegun) endTerm(state, group, term, { how: 'handed_over', state: NO_STATE }, now);
 }
 
-const NO_STATE = new Uint8Array(0);
+const NO_STATE: Bytes = new Uint8Array(0);
 
 /** It stands no more, nor does an older stream of it. */
 function leaveLine(state: CoreState, group: LeaderGroup, request: StandRequest): void {

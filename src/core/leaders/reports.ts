@@ -16,7 +16,7 @@ export function report(state: CoreState, request: ReportRequest, reply: Reply<Re
     goOn(state, group, now);
   const { term } = group;
   if (term?.token !== request.term) return reportLate(state, group, request, reply, now);
-  term.heard = true;
+  term.mayHaveBegun = true;
   const refusal = carryOut(state, group, term, request.report, now);
   if (refusal !== undefined) return void refuse(state, reply, refusal);
   const isCounted = term.at !== 'lost' || isEnd(request.report);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LeaderStage, TTL } from './leader-stage.js';
 
-describe('S417: who withdraws before its worker said anything of its term', () => {
+describe('S405: who withdraws before its worker said anything of its term', () => {
   const kinds = ['not_kept', 'kept'] as const;
   for (const kind of kinds) {
     it(`ends the term with that, and has not failed (${kind})`, () => {

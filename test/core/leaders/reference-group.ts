@@ -32,6 +32,8 @@ interface RunningTerm {
   worked: boolean;
   failed: boolean;
   asked: boolean;
+  /** Its leader has said something: it may have begun. */
+  heard: boolean;
   ends: number;
   deadline: number;
   withdrawn: boolean;
@@ -107,8 +109,8 @@ export class ReferenceGroup {
       worked: false,
       failed: false,
       asked: false,
-      withdrawn: false,
       heard: false,
+      withdrawn: false,
     } as const;
     this.term = { ...begins, number: this.terms, who, ends: now + ttl, deadline: now + inaugurateTimeout };
   }
@@ -193,8 +195,8 @@ export class ReferenceGroup {
   ): boolean {
     const { term } = this;
     if (term?.number !== number) return this.#sayLate(number, what);
-    const isLost = term.phase === 'lost';
     term.heard = true;
+    const isLost = term.phase === 'lost';
     if (what === 'handed_over') this.#end(now, 'handed_over', left);
     if (what === 'stopped') {
       this.#end(now, 'lost');
@@ -227,8 +229,9 @@ export class ReferenceGroup {
     const { term } = this;
     if (term === undefined) return;
     term.withdrawn = false;
-    term.failed = false;
+    // What was said before is not known any more.
     term.heard = true;
+    term.failed = false;
     term.who.isThere = false;
     term.ends = now + term.who.life.ttl;
     if (term.phase === 'inaugurate') term.deadline = now + term.who.life.inaugurateTimeout;
