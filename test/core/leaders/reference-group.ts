@@ -33,7 +33,6 @@ interface RunningTerm {
   failed: boolean;
   asked: boolean;
   /** Its leader has said something: it may have begun. */
-  heard: boolean;
   ends: number;
   deadline: number;
   withdrawn: boolean;
