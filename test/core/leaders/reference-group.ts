@@ -32,7 +32,6 @@ interface RunningTerm {
   worked: boolean;
   failed: boolean;
   asked: boolean;
-  /** Its leader has said something: it may have begun. */
   ends: number;
   deadline: number;
   withdrawn: boolean;
