@@ -27,7 +27,7 @@ const COMMANDS: readonly (readonly string[])[] = [
 ];
 
 for (const words of COMMANDS) {
-  test(`keyturn ${words.join(' ')}: says what is missing, and why, on standard error`, async (t) => {
+  test(`S419: keyturn ${words.join(' ')}: says what is missing, and why, on standard error`, async (t) => {
     const address = await cluster(t);
     for (const json of [[], ['--json']]) {
       const { exitCode, stderr } = await keyturn([...words, ...json, '--address', address]);
@@ -40,13 +40,13 @@ for (const words of COMMANDS) {
     }
   });
 
-  test(`keyturn ${words.join(' ')}: says nothing where all was asked`, async (t) => {
+  test(`S419: keyturn ${words.join(' ')}: says nothing where all was asked`, async (t) => {
     const { stderr } = await keyturn([...words, '--address', await cluster(t, [])]);
     assert.equal(stderr.includes('not complete'), false);
   });
 }
 
-test('programs find it in the JSON of keys and dead letters', async (t) => {
+test('S419: programs find it in the JSON of keys and dead letters', async (t) => {
   const address = await cluster(t, unavailable.slice(0, 1));
   for (const words of COMMANDS.slice(1)) {
     const { stdout } = await keyturn([...words, '--json', '--address', address]);
