@@ -11,10 +11,12 @@ import { handover } from './rows/handover.js';
 import { memory } from './rows/memory.js';
 import { recovery } from './rows/recovery.js';
 import { redis } from './rows/redis.js';
+import { rights } from './rows/rights.js';
 import { scrape } from './rows/scrape.js';
 import { session } from './rows/session.js';
 import { stuck } from './rows/stuck.js';
 import { tenmillion } from './rows/tenmillion.js';
+import { tracing } from './rows/tracing.js';
 import { unary } from './rows/unary.js';
 import { waiting } from './rows/waiting.js';
 
@@ -26,7 +28,9 @@ export const ROWS: ReadonlyMap<string, Row> = new Map(
     memory,
     unary,
     session,
+    rights,
     clients,
+    tracing,
     handover,
     dispatch,
     stuck,

@@ -31,6 +31,8 @@ export interface SidecarOptions {
   /** Of the policy of all queues, by their names in the file. */
   readonly policy?: Readonly<Record<string, string | number | boolean>>;
   readonly limits?: Readonly<Record<string, number>>;
+  /** Who may do what, as in the file. Unset: everybody everything. */
+  readonly auth?: { readonly tokens: string; readonly rights: Readonly<Record<string, readonly object[]>> };
   /** Unset: nothing outlives it. */
   readonly dataDirectory?: string;
   /** The Redis of its cluster. Unset: it is alone. */
@@ -45,14 +47,14 @@ export interface SidecarOptions {
 
 /** The sidecar as people start it, with the built-in settings but for these. Resolves when it listens. */
 export async function startSidecar(options: SidecarOptions = {}): Promise<ServerProcess> {
-  const { policy = {}, limits = {}, dataDirectory, store, weight, flags = [], dist = TODAY } = options;
+  const { policy = {}, limits = {}, auth, dataDirectory, store, weight, flags = [], dist = TODAY } = options;
   const cluster = weight === undefined ? undefined : { weight };
   const script = new URL('src/main.js', dist);
   const directory = await mkdtemp(join(tmpdir(), 'keyturn-bench-'));
   try {
     // JSON is YAML.
     const file = join(directory, 'keyturn.yaml');
-    await writeFile(file, JSON.stringify({ default: policy, limits, data_dir: dataDirectory, store, cluster }));
+    await writeFile(file, JSON.stringify({ default: policy, limits, auth, data_dir: dataDirectory, store, cluster }));
     const ports = ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
     return await startServer(script, ['serve', '--config', file, ...ports, '--drain-timeout', '0s'], flags);
   } finally {

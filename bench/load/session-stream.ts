@@ -2,7 +2,7 @@
  * A session on a bare stream of grpc-js, with the codec of the client: what is asked in answer to one message travels in
  * one message, and nothing is added that a client for people has. What may be open at once is bounded by who asks.
  */
-import { Client, type ClientDuplexStream, credentials } from '@grpc/grpc-js';
+import { Client, type ClientDuplexStream, credentials, Metadata } from '@grpc/grpc-js';
 import { decodeSessionResponse } from '#client/wire/session-decoder';
 import { encodeSessionRequest } from '#client/wire/session-encoder';
 import {
@@ -30,13 +30,16 @@ export class SessionStream {
   #commands: Command[] = [];
   #failure: Error | undefined;
 
-  constructor(address: string) {
+  /** @param token what it shows; unset: nothing */
+  constructor(address: string, token?: string) {
     // A connection of its own, also where there are several sessions in one process.
     const options = { 'grpc.use_local_subchannel_pool': 1 };
     this.#client = new Client(address, credentials.createInsecure(), options);
     const { path } = CoordinatorServiceService.session;
     // The codec of @keyturn/client: the generated one takes as long as the rest of the load.
-    this.#stream = this.#client.makeBidiStreamRequest(path, encodeSessionRequest, decodeSessionResponse);
+    const shown = new Metadata();
+    if (token !== undefined) shown.set('authorization', `Bearer ${token}`);
+    this.#stream = this.#client.makeBidiStreamRequest(path, encodeSessionRequest, decodeSessionResponse, shown);
     this.#stream.on('data', (message: SessionResponse) => this.#take(message));
     this.#stream.on('error', (error: Error) => this.#fail(error));
     this.#stream.on('end', () => this.#fail(new Error('the server ended the session')));

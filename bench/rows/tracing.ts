@@ -1,0 +1,99 @@
+import { connect, type Keyturn } from '@keyturn/client';
+import { makeKeys, QUEUE } from '../coordinator.js';
+import { perSecondInFlight } from '../load/in-flight.js';
+import { startSidecar } from '../load/server-process.js';
+import { type Figure, harmonicMean } from '../measure.js';
+import { inRounds, type Lap } from '../rounds.js';
+import type { Row } from '../row.js';
+
+/** Short laps, many of them: the difference that is looked for is smaller than the weather. */
+const PLAN = { rounds: 9, laps: 6 };
+const KEYS = 10_000;
+const PAIRS = 4_000;
+const ITEMS = 4_000;
+const IN_FLIGHT = 256;
+
+type Load = (keyturn: Keyturn, queue: string) => Lap;
+
+const LOADS: Readonly<Record<'turns' | 'items', readonly [what: string, unit: string, load: Load]>> = {
+  turns: [`withTurn with an empty handler, ${IN_FLIGHT} in flight over 10,000 keys`, 'turns/CPU s', turns],
+  items: [`items from submitMany to the Ack of an empty handler of consume, ${ITEMS} a lap`, 'items/CPU s', items],
+};
+
+export const tracing: Row = {
+  what: '@keyturn/client with the API of OpenTelemetry beside it and no SDK, against the same with tracing off',
+  limit: 300,
+  async run(say) {
+    const sidecar = await startSidecar({ policy: { waiting_per_key: 'unlimited' } });
+    // True: it would be an error if the API were not there, and both would be the same.
+    const beside = connect(sidecar.address, { consumerId: 'worker-1', tracing: true });
+    const without = connect(sidecar.address, { consumerId: 'worker-2', tracing: false });
+    const figures: Figure[] = [];
+    for (const [part, [what, unit, load]] of Object.entries(LOADS)) {
+      const [on, off] = [load(beside, `${QUEUE}-1`), load(without, `${QUEUE}-2`)];
+      const rounds = await inRounds(
+        PLAN.rounds,
+        (progress) => say(`${part}, ${progress}`),
+        async () => {
+          const values: Record<'on' | 'off', number[]> = { on: [], off: [] };
+          for (let lap = 0; lap < PLAN.laps; lap++) {
+            // Who comes first finds what the other left behind: each as often.
+            for (const side of lap % 2 === 0 ? (['on', 'off'] as const) : (['off', 'on'] as const))
+              values[side].push(await (side === 'on' ? on : off)());
+          }
+          return { value: harmonicMean(values.on), peer: harmonicMean(values.off) };
+        },
+      );
+      figures.push({
+        part,
+        what: `${what}; tracing is on, and there is no SDK`,
+        unit,
+        peer: 'the same client with tracing off, same sidecar',
+        better: 'higher',
+        enough: 0.98,
+        aim: 1,
+        outcome: { is: 'measured', rounds },
+      });
+    }
+    await Promise.all([beside.close(), without.close()]);
+    await sidecar.stop();
+    return { figures };
+  },
+};
+
+function turns(keyturn: Keyturn, queue: string): Lap {
+  const keys = makeKeys(KEYS);
+  return () =>
+    perCpuSecond(PAIRS, () =>
+      perSecondInFlight(PAIRS, IN_FLIGHT, async (index) => {
+        const { status } = await keyturn.withTurn(queue, keys[index % KEYS] ?? '', () => undefined);
+        if (status !== 'done') throw new Error(`expected a turn, got ${status}`);
+      }),
+    );
+}
+
+function items(keyturn: Keyturn, queue: string): Lap {
+  const batch = makeKeys(KEYS)
+    .slice(0, ITEMS)
+    .map((key) => ({ key }));
+  return () =>
+    perCpuSecond(ITEMS, async () => {
+      let left = ITEMS;
+      let resolve: () => void = () => undefined;
+      const done = new Promise<void>((settle) => {
+        resolve = settle;
+      });
+      await keyturn.submitMany(queue, batch);
+      const consumer = keyturn.consume(queue, () => void (--left === 0 && resolve()), { concurrency: 64 });
+      await done;
+      await consumer.stop();
+    });
+}
+
+/** Of this process, the client's: other programs of the machine hardly change it. */
+async function perCpuSecond(count: number, work: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return (count * 1_000_000) / (user + system);
+}
