@@ -11,7 +11,7 @@ import type {
   YieldView,
 } from '../contract/leader.js';
 import { LEADER_LIMITS } from '../contract/leader.js';
-import type { Refusal, Reply, SessionStamp } from '../contract/model.js';
+import type { Bytes, Refusal, Reply, SessionStamp } from '../contract/model.js';
 import { CANCELLED, DRAINING, memoryFull } from '../contract/refusals.js';
 import {
   Candidate,
@@ -28,6 +28,8 @@ import { findOrMakeGroup, leaderLimit } from './groups.js';
 import { mayHaveLedBefore } from './holding.js';
 import { dismiss, groupView, isLate, pushLeader, pushView } from './telling.js';
 import { askToHandOver, begin, endTerm, goOn, inaugurated } from './terms.js';
+
+const NOTHING: Bytes = new Uint8Array(0);
 
 /** @returns what waits, if anything does */
 export function stand(
@@ -150,7 +152,9 @@ function adopt(state: CoreState, group: LeaderGroup, candidate: Candidate, token
     leave(state, group, term.candidate);
     dismiss(state, term.candidate, 'replaced');
   }
-  begin(state, group, candidate, token, now).adopted = true;
+  const adopted = begin(state, group, candidate, token, now);
+  adopted.adopted = true;
+  adopted.mayHaveBegun = true;
   return candidate;
 }
 
@@ -175,6 +179,7 @@ export function report(state: CoreState, request: ReportRequest, reply: Reply<Re
     goOn(state, group, now);
   const { term } = group;
   if (term?.token !== request.term) return reportLate(state, group, request, reply, now);
+  term.mayHaveBegun = true;
   const refusal = carryOut(state, group, term, request.report, now);
   if (refusal !== undefined) return void refuse(state, reply, refusal);
   const isCounted = term.at !== 'lost' || isEnd(request.report);
@@ -252,10 +257,12 @@ function reportLate(
 export function withdraw(state: CoreState, request: WithdrawRequest, reply: Reply<void>, now: number): void {
   const { group: name, candidateId, stamp } = request;
   const group = state.leaders.groups.get(name);
-  const leader = group?.term?.candidate;
-  if (group?.term !== undefined && leader?.id === candidateId && isSame(leader.stamp, stamp)) {
-    leader.withdrawn = true;
-    askToHandOver(state, group, group.term, 'yield', now);
+  const term = group?.term;
+  if (group !== undefined && term?.candidate.id === candidateId && isSame(term.candidate.stamp, stamp)) {
+    term.candidate.withdrawn = true;
+    askToHandOver(state, group, term, 'yield', now);
+    // It withdrew before it had heard that it was chosen: nobody would say that the term is over.
+    if (!term.mayHaveBegun) endTerm(state, group, term, { how: 'handed_over', state: NOTHING }, now);
   }
   const standing = group?.candidates.get(candidateId);
   if (group !== undefined && standing !== undefined && isSame(standing.stamp, stamp)) {

@@ -31,6 +31,7 @@ function restoredTerm({ candidateId, token, ...row }: TermRow): Term {
   const term = new Term(token, candidate, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
   term.at = row.phase;
   term.worked = row.worked;
+  term.mayHaveBegun = true;
   term.reason = row.reason;
   return term;
 }

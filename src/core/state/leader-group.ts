@@ -81,6 +81,8 @@ export class Term {
   cause: TermLossCause | undefined = undefined;
   /** It began in a run of which nothing was kept. */
   adopted = false;
+  /** Its leader may have begun: it does only when an `alive` was confirmed. True of a term of an earlier run. */
+  mayHaveBegun = false;
   constructor(
     readonly token: number,
     readonly candidate: Candidate,

@@ -278,6 +278,31 @@ for (const kept of ['not_kept', 'kept'] as const) {
       assert.equal(world.leader().candidates, 0);
     });
 
+    it('S405: who withdraws before anything of its term was heard leaves at once, and the next one is asked', () => {
+      const world = stage();
+      const a = world.worker('a').stand();
+      const b = world.worker('b').stand();
+      assert.equal(a.view?.at, 'inaugurate');
+      a.withdraw();
+      assert.equal(a.view?.at, 'withdrawn');
+      assert.equal(b.view?.at, 'inaugurate');
+      assert.equal(b.alive()?.counted, true);
+      b.withdraw();
+      assert.equal(b.view?.at, 'hand_over', 'it may have begun: it has to say that it stopped');
+    });
+
+    it('S405: who is chosen again at once after its hand-over, and withdraws behind it, keeps nobody waiting', () => {
+      const world = stage();
+      const a = world.worker('a').lead();
+      a.handOver('bye');
+      assert.equal(a.view?.at, 'inaugurate', 'it was alone');
+      a.withdraw();
+      assert.equal(a.view?.at, 'withdrawn');
+      const b = world.worker('b').stand();
+      assert.match(world.told.at(-1) ?? '', /^b inaugurate \d+ after a handed_over "bye"$/);
+      assert.equal(b.view?.at, 'inaugurate');
+    });
+
     it('S372: who leads is said with its term, since when, and until when that holds', () => {
       const world = stage();
       assert.equal(world.leader().leader, undefined);

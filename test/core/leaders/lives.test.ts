@@ -75,6 +75,17 @@ test('S369: what a leader of an earlier run leaves is kept, also if it was handi
   assert.equal(view.predecessor.how, 'handed_over');
 });
 
+test('S405: of a leader of before a restart it is not known whether it has begun: it withdraws as one that has', () => {
+  for (const kept of ['kept', 'not_kept'] as const) {
+    const world = new LeaderStage(kept);
+    const { term } = world.worker('a').stand();
+    world.restart();
+    const back = world.worker('a').stand(term);
+    back.withdraw();
+    assert.equal(back.view?.at, 'hand_over', kept);
+  }
+});
+
 test('L1, S367: a term of an earlier run that was lost does not come back, nor after a larger one that failed', () => {
   const world = new LeaderStage('not_kept');
   const { term } = world.worker('a').lead();

@@ -32,6 +32,8 @@ interface RunningTerm {
   worked: boolean;
   failed: boolean;
   asked: boolean;
+  /** Its leader has said something: it may have begun. */
+  heard: boolean;
   ends: number;
   deadline: number;
   withdrawn: boolean;
@@ -100,7 +102,14 @@ export class ReferenceGroup {
     this.line = this.line.filter((one) => one !== who);
     this.terms += 1;
     const { ttl, inaugurateTimeout } = who.life;
-    const begins = { phase: 'inaugurate', worked: false, failed: false, asked: false, withdrawn: false } as const;
+    const begins = {
+      phase: 'inaugurate',
+      worked: false,
+      failed: false,
+      asked: false,
+      heard: false,
+      withdrawn: false,
+    } as const;
     this.term = { ...begins, number: this.terms, who, ends: now + ttl, deadline: now + inaugurateTimeout };
   }
 
@@ -159,6 +168,7 @@ export class ReferenceGroup {
     if (term?.who.life === life) {
       term.withdrawn = true;
       this.ask(now);
+      if (!term.heard) this.#end(now, 'handed_over');
     }
     if (!this.line.some((one) => one.life === life)) return;
     this.line = this.line.filter((one) => one.life !== life);
@@ -183,6 +193,7 @@ export class ReferenceGroup {
   ): boolean {
     const { term } = this;
     if (term?.number !== number) return this.#sayLate(number, what);
+    term.heard = true;
     const isLost = term.phase === 'lost';
     if (what === 'handed_over') this.#end(now, 'handed_over', left);
     if (what === 'stopped') {
@@ -216,6 +227,8 @@ export class ReferenceGroup {
     const { term } = this;
     if (term === undefined) return;
     term.withdrawn = false;
+    // What was said before is not known any more.
+    term.heard = true;
     term.failed = false;
     term.who.isThere = false;
     term.ends = now + term.who.life.ttl;

@@ -164,3 +164,44 @@ test('a worker that leads once is not chosen again, and leaves neither a term no
     assert.deepEqual([leader, candidates], [undefined, 0]);
   }
 });
+
+test('S406: leaders that hand over as much as may be, all at one moment, are all heard', async (t) => {
+  const { client } = await served(t);
+  const begun: Promise<void>[] = [];
+  // More than the sidecar takes in one message.
+  const leaders = Array.from({ length: 80 }, (_, number) => {
+    const { promise, resolve } = deferred();
+    begun.push(promise);
+    return client.lead(`g${number}`, {
+      execute: (_term, signal) => {
+        resolve();
+        return new Promise((ends) => signal.addEventListener('abort', () => ends()));
+      },
+      handOver: () => Buffer.alloc(65_536, number),
+    });
+  });
+  await Promise.all(begun);
+  await Promise.all(leaders.map((one) => one.stop()));
+  for (const number of leaders.keys()) {
+    const { promise, resolve } = deferred<Uint8Array>();
+    const next = client.lead(`g${number}`, {
+      inaugurate: (_term, { state }) => resolve(state),
+      execute: () => undefined,
+    });
+    assert.deepEqual(Buffer.from(await promise), Buffer.alloc(65_536, number));
+    await next.stop();
+  }
+});
+
+test('S406: candidates that say as much of themselves as may be, all at one moment, all stand', async (t) => {
+  const { client } = await served(t);
+  const metadata = { about: 'x'.repeat(8_000) };
+  const standing: Promise<void>[] = [];
+  const candidates = Array.from({ length: 600 }, () => {
+    const { promise, resolve } = deferred();
+    standing.push(promise);
+    return client.lead('g', { standing: () => resolve(), execute: () => resolve() }, { metadata });
+  });
+  await Promise.all(standing);
+  await Promise.all(candidates.map((one) => one.stop({ timeout: 0 })));
+});

@@ -258,10 +258,10 @@ export class Leadership implements LinkedCandidacy, TermHost {
     this.#sayFarewell();
   }
 
-  /** As long as the term may live there: after that nobody waits for it. */
+  /** Who ends does not wait for a sidecar that is away for longer: it is not known whether the term lives there still. */
   #sayFarewell(): void {
     if (this.#farewell === undefined || this.#isOver) return;
-    if (this.clock.now() >= this.#farewellUntil) return this.#released(this.#farewell.term);
+    if (this.#isStopping && this.clock.now() >= this.#farewellUntil) return this.#released(this.#farewell.term);
     this.#say(this.#farewell);
     this.#callOffAgain = this.clock.after(SAY_AGAIN, () => this.#sayFarewell());
   }

@@ -4,6 +4,7 @@ import {
   numberWithin,
   optionsNeeded,
   textNeeded,
+  textsNeeded,
   wordWithin,
   wrongSetting,
 } from '../words/option-checks.js';
@@ -113,7 +114,7 @@ export function leadSettings(
     margin: margin === undefined ? undefined : numberWithin('margin', margin, 0, HOUR),
     inaugurateTimeout: numberWithin('inaugurateTimeout', options.inaugurateTimeout ?? 30_000, 100, DAY),
     handOverTimeout: numberWithin('handOverTimeout', options.handOverTimeout ?? 10_000, 100, DAY),
-    metadata: new Map(Object.entries(metadata)),
+    metadata: textsNeeded('metadata', metadata),
     progress: options.progress ?? 'timer',
     once: options.once ?? false,
   };

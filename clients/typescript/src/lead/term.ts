@@ -67,7 +67,7 @@ export class Term {
 
   /** Says that it lives, and goes on doing so. */
   live(): void {
-    if (this.#isOver) return;
+    if (this.#isOver || this.loss !== undefined) return;
     this.#callOffAlive?.();
     const mustShow = this.isManual && this.phase === 'executing';
     if (!mustShow || this.#progressed) {
@@ -85,7 +85,7 @@ export class Term {
   /** The first one is confirmed. */
   kept(ttl: number): void {
     const at = this.#sent.shift();
-    if (at === undefined || this.#isOver) return;
+    if (at === undefined || this.#isOver || this.loss !== undefined) return;
     this.ttl = ttl;
     this.#until = Math.max(this.#until, at + ttl - marginOf(ttl, this.host.margin));
     this.#watch();

@@ -1,14 +1,20 @@
 /** The stream of candidacies on grpc-js. */
 import { type ClientDuplexStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
 import type { Connection } from '../connection/connection.js';
-import { LeaderServiceClient, type LeadRequest, type LeadResponse } from '../gen/keyturn/v1/leader.js';
+import {
+  type LeadCommand,
+  LeaderServiceClient,
+  type LeadRequest,
+  type LeadResponse,
+} from '../gen/keyturn/v1/leader.js';
 import type { Security } from '../wire/connection-failure.js';
-import { newsOf, wireCommand } from '../wire/leaders.js';
+import { bytesOf, newsOf, wireCommand } from '../wire/leaders.js';
 import { serviceError } from '../wire/status.js';
 import type { LeadSaying, LeadStream, LeadStreamHandlers, OpenLeadStream } from '../words/leader-words.js';
 
-/** What the sidecar takes in one message. */
+/** What the sidecar takes in one message, of commands; and of bytes with room to spare. */
 const COMMANDS = 1_000;
+const MESSAGE_BYTES = 1_048_576;
 
 export function grpcLeadStreams({ address, options, security }: Connection): OpenLeadStream {
   const client = new LeaderServiceClient(address, credentials.createInsecure(), options);
@@ -31,10 +37,19 @@ class GrpcLeadStream implements LeadStream {
   }
 
   say(sayings: readonly (readonly [candidacy: number, saying: LeadSaying])[]): void {
-    for (let from = 0; from < sayings.length; from += COMMANDS) {
-      const some = sayings.slice(from, from + COMMANDS);
-      this.call.write({ commands: some.map(([candidacy, saying]) => ({ candidacy, command: wireCommand(saying) })) });
+    let commands: LeadCommand[] = [];
+    let bytes = 0;
+    for (const [candidacy, saying] of sayings) {
+      const more = bytesOf(saying);
+      if (commands.length === COMMANDS || (commands.length > 0 && bytes + more > MESSAGE_BYTES)) {
+        this.call.write({ commands });
+        commands = [];
+        bytes = 0;
+      }
+      commands.push({ candidacy, command: wireCommand(saying) });
+      bytes += more;
     }
+    if (commands.length > 0) this.call.write({ commands });
   }
 
   end(): void {

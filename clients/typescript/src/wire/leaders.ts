@@ -41,6 +41,15 @@ export function wireCommand(saying: LeadSaying): Command {
   }
 }
 
+/** What is not bounded by a few hundred. */
+export function bytesOf(saying: LeadSaying): number {
+  if (saying.say === 'handed_over') return saying.state.length;
+  if (saying.say !== 'stand') return 0;
+  let bytes = 0;
+  for (const [name, value] of saying.call.metadata) bytes += Buffer.byteLength(name) + Buffer.byteLength(value);
+  return bytes;
+}
+
 /** @returns unset: a newer sidecar tells what this client does not know */
 export function newsOf(news: wire.LeadNews['news']): LeadNews | undefined {
   switch (news?.$case) {

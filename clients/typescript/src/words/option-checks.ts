@@ -55,6 +55,17 @@ function objectNeeded(name: string, options: object): void {
     throw wrongSetting(`${name} is ${shown(options)}; needed is an object`);
 }
 
+/** Names and texts, any of which would break a whole message if it were something else. @throws KeyturnError (INVALID_ARGUMENT) */
+export function textsNeeded(name: string, texts: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  objectNeeded(name, texts);
+  const entries = Object.entries(texts);
+  for (const [key, text] of entries) {
+    if (!isText(key)) throw wrongSetting(`a name in ${name} is ${shown(key)}; needed is a text in Unicode`);
+    if (!isText(text)) throw wrongSetting(`${name}.${key} is ${shown(text)}; needed is a text in Unicode`);
+  }
+  return new Map(entries);
+}
+
 /**
  * A misspelt name would lose what it asks for, in silence.
  *
