@@ -10,12 +10,22 @@ export interface Happened {
 }
 
 const MOST_KEPT = 100_000;
+/** Of what was told last, for whoever reads why a scenario failed. */
+const MOST_REMEMBERED = 40;
 
 export class EventList {
   readonly #kept: Happened[] = [];
   readonly #wakers = new Set<() => void>();
+  readonly #last: Happened[] = [];
+
+  /** What was told last, taken or not. */
+  get last(): readonly Happened[] {
+    return this.#last;
+  }
 
   add(event: Fields, at: number): void {
+    this.#last.push({ event, at });
+    if (this.#last.length > MOST_REMEMBERED) this.#last.shift();
     if (this.#kept.length < MOST_KEPT) this.#kept.push({ event, at });
     for (const wake of this.#wakers) wake();
   }

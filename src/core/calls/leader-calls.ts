@@ -2,6 +2,7 @@ import type * as leader from '../contract/leader.js';
 import type { Reply } from '../contract/model.js';
 import * as leaders from '../leaders/calls.js';
 import { groupNumbers } from '../leaders/numbers.js';
+import * as reports from '../leaders/reports.js';
 import type { WaitingLeaderCall } from '../state/leader-group.js';
 import { Steps } from './steps.js';
 
@@ -15,7 +16,7 @@ export abstract class LeaderCalls extends Steps {
 
   report(request: leader.ReportRequest, reply: Reply<leader.ReportAnswer>, now: number): void {
     this.begin(now);
-    leaders.report(this.state, request, reply, now);
+    reports.report(this.state, request, reply, now);
     this.finish(undefined, now);
   }
 

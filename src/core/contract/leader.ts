@@ -56,6 +56,8 @@ export interface StandRequest extends CandidateTerms {
   readonly term: number | undefined;
   /** What it was told last. Unset: nothing. */
   readonly knows: CandidateKnows | undefined;
+  /** It withdrew: it stands for no other term, and listens for as long as it has to hand over the one that it has. */
+  readonly withdrawn?: boolean | undefined;
 }
 
 export type CandidateView =

@@ -3,16 +3,13 @@ import type {
   AwaitLeaderRequest,
   CandidateView,
   GroupView,
-  ReportAnswer,
-  ReportRequest,
   StandRequest,
-  TermLossCause,
   WithdrawRequest,
   YieldView,
 } from '../contract/leader.js';
 import { LEADER_LIMITS } from '../contract/leader.js';
 import type { Bytes, Refusal, Reply, SessionStamp } from '../contract/model.js';
-import { CANCELLED, DRAINING, memoryFull } from '../contract/refusals.js';
+import { CANCELLED, DRAINING } from '../contract/refusals.js';
 import {
   Candidate,
   LeaderCall,
@@ -22,14 +19,12 @@ import {
   type WaitingLeaderCall,
 } from '../state/leader-group.js';
 import type { CoreState } from '../state/state.js';
-import { after, isOver } from '../structures/due.js';
 import { broke, join, leave } from './candidates.js';
 import { findOrMakeGroup, leaderLimit } from './groups.js';
 import { mayHaveLedBefore } from './holding.js';
-import { dismiss, groupView, isLate, pushLeader, pushView } from './telling.js';
-import { askToHandOver, begin, endTerm, goOn, inaugurated } from './terms.js';
-
-const NOTHING: Bytes = new Uint8Array(0);
+import { wasReleased } from './reports.js';
+import { dismiss, groupView, isLate, pushLeader, pushView, refuse } from './telling.js';
+import { askToHandOver, begin, endTerm, goOn } from './terms.js';
 
 /** @returns what waits, if anything does */
 export function stand(
@@ -41,6 +36,11 @@ export function stand(
   const group = findOrMakeGroup(state, request.group, now);
   if (!(group instanceof LeaderGroup)) return refuse(state, reply, group);
   goOn(state, group, now);
+  if (request.withdrawn === true && !hasTerm(state, group, request)) {
+    leaveLine(state, group, request);
+    goOn(state, group, now);
+    return void pushView(state, reply, { at: 'withdrawn' });
+  }
   const candidate = candidateOf(state, group, request, now);
   if (candidate === 'replaced') return void pushView(state, reply, { at: 'replaced' });
   if (!(candidate instanceof Candidate)) return refuse(state, reply, candidate);
@@ -48,8 +48,14 @@ export function stand(
   if (candidate.call !== undefined) refuse(state, candidate.call.reply, CANCELLED);
   const call = new StandCall(group, candidate, reply, request.knows);
   candidate.call = call;
+  if (request.withdrawn === true && group.term?.candidate === candidate) withdrawLeader(state, group, group.term, now);
   goOn(state, group, now);
   return candidate.call === call ? call : undefined;
+}
+
+/** Whether it leads, or did in an earlier run of which nothing was kept. */
+function hasTerm(state: CoreState, group: LeaderGroup, request: StandRequest): boolean {
+  return (group.term !== undefined && isLeader(group.term, request)) || isAdoptable(state, group, request);
 }
 
 /** Who it is, which may be the leader: one that comes back with its term keeps it (L6). */
@@ -152,9 +158,9 @@ function adopt(state: CoreState, group: LeaderGroup, candidate: Candidate, token
     leave(state, group, term.candidate);
     dismiss(state, term.candidate, 'replaced');
   }
-  const adopted = begin(state, group, candidate, token, now);
-  adopted.adopted = true;
-  adopted.mayHaveBegun = true;
+  const begun = begin(state, group, candidate, token, now);
+  begun.adopted = true;
+  begun.mayHaveBegun = true;
   return candidate;
 }
 
@@ -167,102 +173,31 @@ function fullBy({ leaders, elsewhere }: CoreState, { name, candidates }: LeaderG
   return all >= candidacies ? leaderLimit('candidacies', 'candidates stand', candidacies) : undefined;
 }
 
-function wasReleased({ predecessor }: LeaderGroup, term: number): boolean {
-  return predecessor.term === term && predecessor.how === 'handed_over';
+/** Of a leader it is a yield, after which it does not stand again. Of a term that its worker knows nothing of yet it is the end. */
+function withdrawLeader(state: CoreState, group: LeaderGroup, term: Term, now: number): void {
+  term.candidate.withdrawn = true;
+  askToHandOver(state, group, term, 'yield', now);
+  // It may have withdrawn before it had heard that it was chosen: nobody would say that the term is over.
+  if (!term.mayHaveBegun) endTerm(state, group, term, { how: 'handed_over', state: NO_STATE }, now);
 }
 
-/** What a leader says of its term. */
-export function report(state: CoreState, request: ReportRequest, reply: Reply<ReportAnswer>, now: number): void {
-  const group = state.leaders.groups.get(request.group);
-  if (group === undefined) return answer(state, reply, { counted: false, cause: 'unknown' });
-  if (group.term === undefined || isOver(Math.min(group.term.leaseEnd, group.term.deadline), now))
-    goOn(state, group, now);
-  const { term } = group;
-  if (term?.token !== request.term) return reportLate(state, group, request, reply, now);
-  term.mayHaveBegun = true;
-  const refusal = carryOut(state, group, term, request.report, now);
-  if (refusal !== undefined) return void refuse(state, reply, refusal);
-  const isCounted = term.at !== 'lost' || isEnd(request.report);
-  answer(
-    state,
-    reply,
-    isCounted ? { counted: true, ttl: term.candidate.ttl } : lostBy(term.cause),
-    request.report.kind !== 'alive',
-  );
-  // A leader that lives changes nothing for anybody: its timer looks again when it fires.
-  if (request.report.kind !== 'alive') goOn(state, group, now);
+const NO_STATE: Bytes = new Uint8Array(0);
+
+/** It stands no more, nor does an older stream of it. */
+function leaveLine(state: CoreState, group: LeaderGroup, request: StandRequest): void {
+  const standing = group.candidates.get(request.candidateId);
+  if (standing === undefined || isSuperseded(standing, request)) return;
+  leave(state, group, standing);
+  dismiss(state, standing, 'withdrawn');
 }
 
-function isEnd({ kind }: ReportRequest['report']): boolean {
-  return kind === 'handed_over' || kind === 'stopped';
-}
-
-function lostBy(cause: TermLossCause = 'unknown'): ReportAnswer {
-  return { counted: false, cause };
-}
-
-function carryOut(
-  state: CoreState,
-  group: LeaderGroup,
-  term: Term,
-  said: ReportRequest['report'],
-  now: number,
-): Refusal | undefined {
-  switch (said.kind) {
-    case 'alive':
-      if (term.at !== 'lost') term.leaseEnd = after(now, term.candidate.ttl);
-      return undefined;
-    case 'inaugurated':
-      if (term.at !== 'lost') inaugurated(state, group, term, now);
-      return undefined;
-    case 'yield':
-      term.failed ||= said.failed;
-      askToHandOver(state, group, term, 'yield', now);
-      return undefined;
-    case 'stopped':
-      endTerm(state, group, term, { how: 'lost', cause: term.cause ?? 'ttl' }, now);
-      term.candidate.lost = undefined;
-      return undefined;
-    case 'handed_over':
-      if (!hasRoom(state, group, said.state.length)) return memoryFull(state.settings.limits.payloadMemoryBytes);
-      // One of an earlier run that leaves something had been inaugurated there.
-      if (term.adopted && said.state.length > 0) inaugurated(state, group, term, now);
-      endTerm(state, group, term, { how: 'handed_over', state: said.state }, now);
-      return undefined;
-  }
-}
-
-function hasRoom({ payloadBytes, elsewhere, settings }: CoreState, group: LeaderGroup, bytes: number): boolean {
-  const more = bytes - group.state.length;
-  return more <= 0 || payloadBytes + elsewhere.payloadBytes + more <= settings.limits.payloadMemoryBytes;
-}
-
-/** The term is over. Who confirms that it has stopped may lead again; a hand-over that is said again is answered again. */
-function reportLate(
-  state: CoreState,
-  group: LeaderGroup,
-  { term, report: said }: ReportRequest,
-  reply: Reply<ReportAnswer>,
-  now: number,
-): void {
-  if (said.kind === 'handed_over' && wasReleased(group, term)) return answer(state, reply, { counted: true, ttl: 0 });
-  const loser = [...group.candidates.values()].find(({ lost }) => lost?.term === term);
-  answer(state, reply, lostBy(loser?.lost?.cause));
-  if (!isEnd(said) || loser === undefined) return;
-  loser.lost = undefined;
-  goOn(state, group, now);
-}
-
-/** The candidacy is over. Of a leader it is a yield, after which it does not stand again. */
+/** The candidacy is over. */
 export function withdraw(state: CoreState, request: WithdrawRequest, reply: Reply<void>, now: number): void {
   const { group: name, candidateId, stamp } = request;
   const group = state.leaders.groups.get(name);
-  const term = group?.term;
-  if (group !== undefined && term?.candidate.id === candidateId && isSame(term.candidate.stamp, stamp)) {
-    term.candidate.withdrawn = true;
-    askToHandOver(state, group, term, 'yield', now);
-    // It withdrew before it had heard that it was chosen: nobody would say that the term is over.
-    if (!term.mayHaveBegun) endTerm(state, group, term, { how: 'handed_over', state: NOTHING }, now);
+  const leader = group?.term?.candidate;
+  if (group?.term !== undefined && leader?.id === candidateId && isSame(leader.stamp, stamp)) {
+    withdrawLeader(state, group, group.term, now);
   }
   const standing = group?.candidates.get(candidateId);
   if (group !== undefined && standing !== undefined && isSame(standing.stamp, stamp)) {
@@ -339,12 +274,4 @@ export function refuseLeaderCalls(state: CoreState): void {
     state.leaders.watchers -= watchers.size;
     watchers.clear();
   }
-}
-
-function answer(state: CoreState, to: Reply<ReportAnswer>, said: ReportAnswer, tellsOfChange = true): void {
-  state.effects.push({ kind: 'reported', to, answer: said }, tellsOfChange && isLate(state));
-}
-
-function refuse(state: CoreState, to: Reply<never>, refusal: Refusal): undefined {
-  state.effects.push({ kind: 'refuse', to, refusal }, false);
 }

@@ -1,7 +1,7 @@
 /** How things are for a candidate and for who watches, and who is told. */
 import type { CandidateKnows, CandidateView, GroupView, LeaderView } from '../contract/leader.js';
 import { knowsOf, leaderKnowsOf } from '../contract/leader.js';
-import type { Reply } from '../contract/model.js';
+import type { Refusal, Reply } from '../contract/model.js';
 import type { Candidate, LeaderGroup, Term } from '../state/leader-group.js';
 import type { CoreState } from '../state/state.js';
 import { answered } from './candidates.js';
@@ -34,6 +34,10 @@ export function dismiss(state: CoreState, candidate: Candidate, at: 'replaced' |
   const { call } = candidate;
   candidate.call = undefined;
   if (call !== undefined) pushView(state, call.reply, { at });
+}
+
+export function refuse(state: CoreState, to: Reply<never>, refusal: Refusal): undefined {
+  state.effects.push({ kind: 'refuse', to, refusal }, false);
 }
 
 export function pushView(state: CoreState, to: Reply<CandidateView>, answer: CandidateView): void {

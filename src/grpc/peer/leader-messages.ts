@@ -50,7 +50,7 @@ const STANDPOINTS = {
 } as const;
 
 export function writeStand(out: WireWriter, request: StandRequest): void {
-  const { group, candidateId, metadata, term = 0, knows } = request;
+  const { group, candidateId, metadata, term = 0, knows, withdrawn = false } = request;
   const stand = {
     group,
     candidateId,
@@ -61,16 +61,17 @@ export function writeStand(out: WireWriter, request: StandRequest): void {
     term: BigInt(term),
   };
   const known = { knows: STANDPOINTS[knows?.at ?? 'standing'], number: BigInt(knows?.number ?? 0) };
-  const message = wire.StandCall.encode({ stand, stream: streamOf(request.stamp), ...(knows ? known : NOTHING_KNOWN) });
+  const stream = streamOf(request.stamp);
+  const message = wire.StandCall.encode({ stand, stream, ...(knows ? known : NOTHING_KNOWN), withdrawn });
   out.message(LEADER.stand, message.finish());
 }
 
 const NOTHING_KNOWN = { knows: wire.Standpoint.STANDPOINT_UNSPECIFIED, number: 0n } as const;
 
-export function readStand({ stand, stream, knows, number }: wire.StandCall, check: Check): StandRequest {
+export function readStand({ stand, stream, knows, number, withdrawn }: wire.StandCall, check: Check): StandRequest {
   if (stand === undefined) throw new RangeError('a candidate that does not say who it is');
   const known = knows === wire.Standpoint.STANDPOINT_UNSPECIFIED ? undefined : knownBy(knows, fromWireToken(number));
-  return { ...standTerms(stand, check), stamp: stampOf(stream), knows: known };
+  return { ...standTerms(stand, check), stamp: stampOf(stream), knows: known, withdrawn };
 }
 
 function knownBy(at: wire.Standpoint, number: number): CandidateKnows {

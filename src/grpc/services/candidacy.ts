@@ -39,7 +39,6 @@ interface Unheard {
 const MOST_UNHEARD = 100;
 /** Who has stopped and is still known as one that lost its term says so again after this long, ms. */
 const STOPPED_AGAIN = 1_000;
-const NOTHING = new Uint8Array(0);
 const NONE: readonly Unheard[] = [];
 /** No worker says so many different things. */
 const MOST_LATER = 100;
@@ -53,9 +52,10 @@ export class Candidacy {
   #isHeldBack = false;
   #asks = false;
   #isOver = false;
-  /** Its worker wants no term any more: it is told of no new one. */
+  /** Its worker wants no term any more: that is said with every question. */
   #isWithdrawn = false;
-  #declined: number | undefined;
+  /** Of the question that counts. */
+  #question = 0;
   #alives = 0;
   /** Most have none, so that nothing is held for it. */
   #unheard: readonly Unheard[] = NONE;
@@ -75,20 +75,24 @@ export class Candidacy {
   ask(): void {
     if (this.#isOver || this.#asks || this.#isHeldBack) return;
     this.#asks = true;
-    const { terms, stamp } = this;
+    this.#question += 1;
+    const question = this.#question;
+    const counts = (): boolean => this.#question === question;
     const reply = {
       isAnswered: false,
       answer: (view: CandidateView) => {
         reply.isAnswered = true;
-        return this.#look(view);
+        return counts() && this.#look(view);
       },
       refuse: (refusal: Refusal) => {
         reply.isAnswered = true;
-        this.#refused(refusal);
+        if (counts()) this.#refused(refusal);
       },
     };
-    const waiting = this.host.leaders.stand({ ...terms, stamp, term: this.#term, knows: this.#knows }, reply);
-    if (!reply.isAnswered) this.#pending = waiting;
+    const { terms, stamp } = this;
+    const asked = { ...terms, stamp, term: this.#term, knows: this.#knows, withdrawn: this.#isWithdrawn };
+    const waiting = this.host.leaders.stand(asked, reply);
+    if (!reply.isAnswered && counts()) this.#pending = waiting;
   }
 
   /** The client reads, or does not: whoever does not is told nothing, and counts as absent. */
@@ -143,9 +147,22 @@ export class Candidacy {
 
   withdraw(): void {
     if (this.#isOver) return;
+    this.#sayWithdrawn();
+    if (this.#isOver || this.#isWithdrawn) return;
     this.#isWithdrawn = true;
+    // The question that is under way does not say so: to a home that hears it late it would be a new candidate.
+    const before = this.#pending;
+    this.#pending = undefined;
+    this.#asks = false;
+    this.#question += 1;
+    before?.cancel();
+    this.ask();
+  }
+
+  #sayWithdrawn(): void {
+    if (this.#isOver) return;
     const { group, candidateId } = this.terms;
-    const again = (refusal: Refusal) => this.#again('withdraw', refusal, () => this.withdraw());
+    const again = (refusal: Refusal) => this.#again('withdraw', refusal, () => this.#sayWithdrawn());
     this.host.leaders.withdraw({ group, candidateId, stamp: this.stamp }, { answer: () => true, refuse: again });
   }
 
@@ -166,24 +183,11 @@ export class Candidacy {
       this.#end(view.at === 'replaced' ? { kind: 'session_replaced', sessionId: this.terms.candidateId } : undefined);
       return true;
     }
-    const isNew = view.at === 'inaugurate' && view.term !== this.#term;
     this.#knows = knowsOf(view);
     this.#term = 'term' in view ? view.term : undefined;
-    if (this.#isWithdrawn && isNew) this.#declined = this.#term;
-    if (this.#term === undefined || this.#term !== this.#declined) this.host.tell(this.id, newsOf(view));
+    this.host.tell(this.id, newsOf(view));
     this.ask();
-    if (this.#isWithdrawn && (isNew || view.at === 'standing' || view.at === 'lost')) this.#withdrawAgain(isNew);
     return true;
-  }
-
-  /**
-   * A home that took over does not know that it was withdrawn, and chooses it once more; the same where it was chosen in the
-   * moment in which it was withdrawn. Its worker was not told of that term and may be gone: nobody would hand it over.
-   */
-  #withdrawAgain(wasChosen: boolean): void {
-    this.withdraw();
-    const term = this.#declined;
-    if (wasChosen && term !== undefined) this.#report(term, { kind: 'handed_over', state: NOTHING });
   }
 
   /** Of what its worker waits no answer for. */

@@ -183,6 +183,7 @@ export class Worker {
   #knows: CandidateKnows | undefined;
   #call: WaitingLeaderCall | undefined;
   #listens = false;
+  #isWithdrawn = false;
 
   constructor(
     private readonly stage: LeaderStage,
@@ -194,6 +195,17 @@ export class Worker {
 
   /** @param term the one that it says it has; unset: none */
   stand(term?: number): this {
+    this.#isWithdrawn = false;
+    return this.#come(term);
+  }
+
+  /** Comes back, or asks once more, after it withdrew. */
+  standWithdrawn(term = this.term): this {
+    this.#isWithdrawn = true;
+    return this.#come(term);
+  }
+
+  #come(term: number | undefined): this {
     this.#listens = true;
     this.#stamp = this.stage.nextStamp();
     this.#knows = undefined;
@@ -220,6 +232,7 @@ export class Worker {
         metadata: new Map(),
         term: this.term,
         knows: this.#knows,
+        withdrawn: this.#isWithdrawn,
         ...this.change,
       },
       {
@@ -324,6 +337,13 @@ export class Worker {
   withdraw(): void {
     const request = { group: GROUP, candidateId: this.id, stamp: this.#streamStamp };
     this.stage.core.withdraw(request, { answer: () => true, refuse: () => undefined }, this.stage.now);
+    this.stage.carry();
+  }
+
+  /** What a stream asks that was told something, and that has heard of the withdrawal since. */
+  askOnWithdrawn(): void {
+    this.#isWithdrawn = true;
+    this.#ask();
     this.stage.carry();
   }
 

@@ -32,11 +32,11 @@ interface RunningTerm {
   worked: boolean;
   failed: boolean;
   asked: boolean;
-  /** Its leader has said something: it may have begun. */
-  heard: boolean;
   ends: number;
   deadline: number;
   withdrawn: boolean;
+  /** Its worker said something of it. */
+  heard: boolean;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;

@@ -54,6 +54,7 @@ const stands = record({
   metadata,
   term: fc.option(term, { nil: undefined }),
   knows: fc.option(record({ at, number: fc.oneof(fc.constant(0), term) }), { nil: undefined }),
+  withdrawn: fc.boolean(),
 });
 const reports: fc.Arbitrary<ReportRequest['report']> = fc.oneof(
   fc.constantFrom({ kind: 'inaugurated' } as const, { kind: 'alive' } as const, { kind: 'stopped' } as const),

@@ -1,7 +1,14 @@
 /** What a candidacy repeats while its home is away. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CandidateView, Refusal, Reply, ReportAnswer, ReportRequest } from '../../../src/coordinator.js';
+import type {
+  CandidateView,
+  Refusal,
+  Reply,
+  ReportAnswer,
+  ReportRequest,
+  StandRequest,
+} from '../../../src/coordinator.js';
 import { Candidacy } from '../../../src/grpc/services/candidacy.js';
 import { FakeClock } from '../../support/fake-clock.js';
 import { FakeCoordinator } from '../fake-coordinator.js';
@@ -61,12 +68,14 @@ test('S396: what was said often while the home is away is repeated once, and not
 function atHome() {
   const clock = new FakeClock();
   const asked: string[] = [];
-  let standing: Reply<CandidateView> | undefined;
+  const standing: Reply<CandidateView>[] = [];
+  const questions: string[] = [];
   const leaders = {
     ...new FakeCoordinator().leaders,
-    stand: (_request: unknown, reply: Reply<CandidateView>) => {
-      standing = reply;
-      return { cancel: () => undefined };
+    stand: ({ withdrawn = false }: StandRequest, reply: Reply<CandidateView>) => {
+      standing.push(reply);
+      questions.push(withdrawn ? 'stands withdrawn' : 'stands');
+      return { cancel: () => void questions.push('given up') };
     },
     report: ({ report, term }: ReportRequest, reply: Reply<ReportAnswer>) => {
       asked.push(`${report.kind} ${term}`);
@@ -87,30 +96,33 @@ function atHome() {
   const terms = { ...TERMS, metadata: new Map<string, string>(), term: undefined };
   const candidacy = new Candidacy(1, terms, { at: 1, by: 'stream' }, host);
   candidacy.ask();
-  return { clock, asked, told, candidacy, view: (view: CandidateView) => void standing?.answer(view) };
+  /** @param question of which; unset: the last */
+  const view = (view: CandidateView, question = -1) => void standing.at(question)?.answer(view);
+  return { clock, asked, told, candidacy, view, questions: () => questions };
 }
 
 const NOTHING = new Uint8Array(0);
 const NOBODY = { candidateId: '', term: 0, how: 'none' } as const;
 
-test('S396: who withdrew and is chosen all the same gives the term back at once, and its worker hears nothing of it', () => {
-  const { asked, told, candidacy, view } = atHome();
+test('S418: who withdrew asks as one who did, and what was asked before counts no more', () => {
+  const { asked, told, candidacy, view, questions } = atHome();
   candidacy.withdraw();
-  view({ at: 'inaugurate', term: 9, predecessor: NOBODY, state: NOTHING });
-  assert.deepEqual(asked, ['withdraw', 'withdraw', 'handed_over 9']);
-  view({ at: 'hand_over', term: 9, reason: 'yield', within: 10_000, deadline: 10_000 });
-  assert.deepEqual(told, []);
-  assert.deepEqual(asked, ['withdraw', 'withdraw', 'handed_over 9']);
+  assert.deepEqual(questions(), ['stands', 'given up', 'stands withdrawn']);
+  view({ at: 'inaugurate', term: 9, predecessor: NOBODY, state: NOTHING }, 0);
+  assert.deepEqual(told, [], 'of a term that it got before its home heard that, its worker hears nothing');
+  view({ at: 'withdrawn' });
+  assert.deepEqual(asked, ['withdraw']);
 });
 
-test('S396: who withdrew and stands at the next home all the same withdraws there', () => {
-  const { asked, candidacy, view } = atHome();
+test('S418: who withdrew and leads hears on of its term, and asks on as one who withdrew', () => {
+  const { asked, told, candidacy, view, questions } = atHome();
   view({ at: 'inaugurate', term: 9, predecessor: NOBODY, state: NOTHING });
   candidacy.withdraw();
+  candidacy.withdraw();
   view({ at: 'hand_over', term: 9, reason: 'yield', within: 10_000, deadline: 10_000 });
-  assert.deepEqual(asked, ['withdraw']);
-  view({ at: 'standing', position: 1 });
+  assert.deepEqual(told, ['inaugurate', 'handOver']);
   assert.deepEqual(asked, ['withdraw', 'withdraw']);
+  assert.deepEqual(questions(), ['stands', 'stands', 'given up', 'stands withdrawn', 'stands withdrawn']);
 });
 
 test('S396: a home that has not heard that a worker stopped hears it again', () => {

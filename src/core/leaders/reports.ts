@@ -1,0 +1,100 @@
+/** What a worker says of a term, its own or one that is over. */
+import type { ReportAnswer, ReportRequest, TermLossCause } from '../contract/leader.js';
+import type { Refusal, Reply } from '../contract/model.js';
+import { memoryFull } from '../contract/refusals.js';
+import type { LeaderGroup, Term } from '../state/leader-group.js';
+import type { CoreState } from '../state/state.js';
+import { after, isOver } from '../structures/due.js';
+import { isLate, refuse } from './telling.js';
+import { askToHandOver, endTerm, goOn, inaugurated } from './terms.js';
+
+/** What a leader says of its term. */
+export function report(state: CoreState, request: ReportRequest, reply: Reply<ReportAnswer>, now: number): void {
+  const group = state.leaders.groups.get(request.group);
+  if (group === undefined) return answer(state, reply, { counted: false, cause: 'unknown' });
+  if (group.term === undefined || isOver(Math.min(group.term.leaseEnd, group.term.deadline), now))
+    goOn(state, group, now);
+  const { term } = group;
+  if (term?.token !== request.term) return reportLate(state, group, request, reply, now);
+  term.mayHaveBegun = true;
+  const refusal = carryOut(state, group, term, request.report, now);
+  if (refusal !== undefined) return void refuse(state, reply, refusal);
+  const isCounted = term.at !== 'lost' || isEnd(request.report);
+  answer(
+    state,
+    reply,
+    isCounted ? { counted: true, ttl: term.candidate.ttl } : lostBy(term.cause),
+    request.report.kind !== 'alive',
+  );
+  // A leader that lives changes nothing for anybody: its timer looks again when it fires.
+  if (request.report.kind !== 'alive') goOn(state, group, now);
+}
+
+function isEnd({ kind }: ReportRequest['report']): boolean {
+  return kind === 'handed_over' || kind === 'stopped';
+}
+
+function lostBy(cause: TermLossCause = 'unknown'): ReportAnswer {
+  return { counted: false, cause };
+}
+
+function carryOut(
+  state: CoreState,
+  group: LeaderGroup,
+  term: Term,
+  said: ReportRequest['report'],
+  now: number,
+): Refusal | undefined {
+  switch (said.kind) {
+    case 'alive':
+      if (term.at !== 'lost') term.leaseEnd = after(now, term.candidate.ttl);
+      return undefined;
+    case 'inaugurated':
+      if (term.at !== 'lost') inaugurated(state, group, term, now);
+      return undefined;
+    case 'yield':
+      term.failed ||= said.failed;
+      askToHandOver(state, group, term, 'yield', now);
+      return undefined;
+    case 'stopped':
+      endTerm(state, group, term, { how: 'lost', cause: term.cause ?? 'ttl' }, now);
+      term.candidate.lost = undefined;
+      return undefined;
+    case 'handed_over':
+      if (!hasRoom(state, group, said.state.length)) return memoryFull(state.settings.limits.payloadMemoryBytes);
+      // One of an earlier run that leaves something had been inaugurated there.
+      if (term.adopted && said.state.length > 0) inaugurated(state, group, term, now);
+      endTerm(state, group, term, { how: 'handed_over', state: said.state }, now);
+      return undefined;
+  }
+}
+
+function hasRoom({ payloadBytes, elsewhere, settings }: CoreState, group: LeaderGroup, bytes: number): boolean {
+  const more = bytes - group.state.length;
+  return more <= 0 || payloadBytes + elsewhere.payloadBytes + more <= settings.limits.payloadMemoryBytes;
+}
+
+/** The term is over. Who confirms that it has stopped may lead again; a hand-over that is said again is answered again. */
+function reportLate(
+  state: CoreState,
+  group: LeaderGroup,
+  { term, report: said }: ReportRequest,
+  reply: Reply<ReportAnswer>,
+  now: number,
+): void {
+  if (said.kind === 'handed_over' && wasReleased(group, term)) return answer(state, reply, { counted: true, ttl: 0 });
+  const loser = [...group.candidates.values()].find(({ lost }) => lost?.term === term);
+  answer(state, reply, lostBy(loser?.lost?.cause));
+  if (!isEnd(said) || loser === undefined) return;
+  loser.lost = undefined;
+  goOn(state, group, now);
+}
+
+/** It was handed over, as whoever says so again is told again. */
+export function wasReleased({ predecessor }: LeaderGroup, term: number): boolean {
+  return predecessor.term === term && predecessor.how === 'handed_over';
+}
+
+function answer(state: CoreState, to: Reply<ReportAnswer>, said: ReportAnswer, tellsOfChange = true): void {
+  state.effects.push({ kind: 'reported', to, answer: said }, tellsOfChange && isLate(state));
+}
