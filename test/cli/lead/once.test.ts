@@ -3,17 +3,31 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { type Serving, serve, temporaryFolder } from '../keyturn-process.js';
+import { type Cleanup, type Serving, serve, temporaryFolder } from '../keyturn-process.js';
 import { LeadShell, lastFirst } from './lead-shell.js';
 
 const PREPARES = 'trap "exit 0" TERM; echo preparing; n=0; while [ $n -lt 600 ]; do n=$((n+1)); sleep 0.05; done';
 const WORKS = 'trap "exit 0" TERM; echo "$NAME begins"; n=0; while [ $n -lt 600 ]; do n=$((n+1)); sleep 0.05; done';
 
+/** A sidecar that has just begun gives nobody a term before the ttl of who stands is over. */
+async function serving(cleanup: Cleanup): Promise<Serving> {
+  const sidecar = await serve(cleanup);
+  await new Promise<void>((resolve) => {
+    const leadership = sidecar.client.lead('first', {
+      execute: () => {
+        resolve();
+        return leadership.stop();
+      },
+    });
+  });
+  return sidecar;
+}
+
 describe('S408: keyturn lead', { concurrency: true }, () => {
   const tasks: (() => Promise<void> | void)[] = [];
   let shared: Serving;
   before(async () => {
-    shared = await serve({ after: (task) => void tasks.unshift(task) });
+    shared = await serving({ after: (task) => void tasks.unshift(task) });
   });
   after(async () => {
     for (const task of tasks) await task();
@@ -26,7 +40,7 @@ describe('S408: keyturn lead', { concurrency: true }, () => {
 
   it('says 76 when the term is lost before the command began: it did not run', async (t) => {
     const cleanup = lastFirst(t);
-    const sidecar = await serve(cleanup);
+    const sidecar = await serving(cleanup);
     const words = once(`kill -9 ${sidecar.child.pid}`, '--ttl', '1s');
     const a = new LeadShell(cleanup, words, { address: sidecar.address });
     assert.equal(await a.ended, 76);
