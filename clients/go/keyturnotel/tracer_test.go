@@ -58,7 +58,14 @@ func TestEveryWayToSubmitWritesIt(t *testing.T) {
 	}
 	none := must(s.client.Submit(s.ctx, "q", keyturn.NewItem{Key: "a"}))(t)
 	ids := []string{one.ItemID, more[0].ItemID, more[1].ItemID, last.ItemID}
-	s.consumed(t, "q", func(context.Context, *keyturn.Work) error { return nil }, keyturn.ConsumeOptions{MaxItemsPerTurn: 10}, none.ItemID)
+	var without map[string]string
+	s.consumed(t, "q", func(_ context.Context, work *keyturn.Work) error {
+		without = work.Items[len(work.Items)-1].Headers
+		return nil
+	}, keyturn.ConsumeOptions{MaxItemsPerTurn: 10}, none.ItemID)
+	if len(without) != 0 {
+		t.Fatalf("without a span there is %v", without)
+	}
 	attempt := s.only(t, "process q")
 	links := attempt.Links()
 	if len(links) != len(ids) {
