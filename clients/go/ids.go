@@ -2,6 +2,7 @@ package keyturn
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"maps"
@@ -28,11 +29,12 @@ type idMaker struct {
 
 func (m *idMaker) next() string { return m.origin + "." + strconv.FormatUint(m.count.Add(1), 36) }
 
-// named are the items, each with an id: sent again after a lost answer without one, they would be others.
-func (c *Client) named(items []NewItem) []NewItem {
+// named are the items, each with an id: sent again after a lost answer without one, they would be others. And with the
+// context of ctx in their headers, if somebody traces.
+func (c *Client) named(ctx context.Context, items []NewItem) []NewItem {
 	named := make([]NewItem, len(items))
 	for at, item := range items {
-		named[at] = c.withID(item)
+		named[at] = c.stamped(ctx, c.withID(item))
 	}
 	return named
 }

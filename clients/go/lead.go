@@ -119,6 +119,12 @@ func (o *LeadOptions) check(group string) error {
 	var names checks
 	names.queue("group", group)
 	names.length("candidate_id", o.CandidateID, 1, mostIDBytes)
+	// What cannot be written would take down the stream of all.
+	names.text("candidate_id", o.CandidateID)
+	for name, value := range o.Metadata {
+		names.text("metadata", name)
+		names.text("metadata", value)
+	}
 	return firstOf(
 		names.err(),
 		countWithin("metadata", len(o.Metadata), 0, mostMetadata),

@@ -41,6 +41,9 @@ func TestWhatIsWrongWithALeadIsNamed(t *testing.T) {
 		{"a hand-over", "g", career, keyturn.LeadOptions{HandOverTimeout: 25 * time.Hour}, []string{"hand_over_timeout", "25h0m0s", "100ms to 24h"}},
 		{"progress", "g", career, keyturn.LeadOptions{Progress: "always"}, []string{"progress", `"always"`, `"timer" or "manual"`}},
 		{"an id", "g", career, keyturn.LeadOptions{CandidateID: strings.Repeat("x", 257)}, []string{"candidate_id", "257", "1 to 256"}},
+		{"metadata that is no text", "g", career, keyturn.LeadOptions{Metadata: map[string]string{"a": "\xff"}}, []string{"metadata", "UTF-8"}},
+		{"a name in metadata that is no text", "g", career, keyturn.LeadOptions{Metadata: map[string]string{"\xff": "a"}}, []string{"metadata", "UTF-8"}},
+		{"an id that is no text", "g", career, keyturn.LeadOptions{CandidateID: "\xff"}, []string{"candidate_id", "UTF-8"}},
 		{"metadata", "g", career, keyturn.LeadOptions{Metadata: many}, []string{"metadata", "9001", "8192"}},
 	} {
 		t.Run(one.name, func(t *testing.T) {

@@ -39,12 +39,12 @@ func (l *Leadership) finish(t *Term, state []byte, lost bool) {
 	}
 }
 
-// sayFarewell goes on as long as the term may live there: after that nobody waits for it.
+// sayFarewell: who ends does not wait for a sidecar that is away for longer. It is not known whether the term lives there still.
 func (l *Leadership) sayFarewell() {
 	if l.farewell == nil || l.over {
 		return
 	}
-	if now() >= l.farewellUntil {
+	if l.stopping && now() >= l.farewellUntil {
 		l.released(l.farewell.Term)
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
@@ -43,8 +44,11 @@ type leadStream struct {
 	leaving bool
 }
 
-// mostCommands is what the sidecar takes in one message.
-const mostCommands = 1_000
+// What the sidecar takes in one message, of commands; and of bytes with room to spare.
+const (
+	mostCommands = 1_000
+	mostBytes    = 1 << 20
+)
 
 func newLeadLink(set *settings, conn *grpc.ClientConn) *leadLink {
 	return &leadLink{set: set, conn: conn, stub: pb.NewLeaderServiceClient(conn), candidacies: map[uint32]*Leadership{}, backOff: backOff{longest: longestReconnect}}
@@ -172,7 +176,7 @@ func (k *leadLink) write(s *leadStream, stream pb.LeaderService_LeadClient) {
 		s.commands = nil
 		k.mu.Unlock()
 		for len(commands) > 0 {
-			some := commands[:min(len(commands), mostCommands)]
+			some := commands[:travellers(commands)]
 			commands = commands[len(some):]
 			// Why it failed is told to the reader.
 			if stream.Send(&pb.LeadRequest{Commands: some}) != nil {
@@ -186,6 +190,18 @@ func (k *leadLink) write(s *leadStream, stream pb.LeaderService_LeadClient) {
 			return
 		}
 	}
+}
+
+// travellers is how many of them travel in one message, at least one.
+func travellers(commands []*pb.LeadCommand) int {
+	bytes := 0
+	for at, command := range commands {
+		bytes += proto.Size(command)
+		if at > 0 && bytes > mostBytes || at == mostCommands {
+			return at
+		}
+	}
+	return len(commands)
 }
 
 func (k *leadLink) read(s *leadStream, stream pb.LeaderService_LeadClient) {

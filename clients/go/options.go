@@ -50,6 +50,10 @@ type settings struct {
 	told    *slog.Logger
 	logger  *slog.Logger
 	metrics Metrics
+	// Nil: nobody traces.
+	tracer Tracer
+	// WithTracer was said without one.
+	noTracer bool
 }
 
 // loudLogger is told of what must not be silent: somebody always is.
@@ -138,6 +142,9 @@ func (s *settings) check() error {
 	}
 	if s.noTLS {
 		return wrongSetting("tls", "nil", "a *tls.Config; leave the option out for plain text")
+	}
+	if s.noTracer {
+		return wrongSetting("tracer", "nil", "a Tracer; leave the option out for none")
 	}
 	if s.token != nil {
 		if err := s.token.check(); err != nil {

@@ -12,7 +12,7 @@ import (
 // Add takes a copy of an item; it gets an id if it has none. When there is no room it waits, or fails with ErrProducerFull.
 // The error means that the item was not taken.
 func (p *Producer) Add(ctx context.Context, item NewItem) (*Pending, error) {
-	item = owned(p.client.withID(item))
+	item = owned(p.client.stamped(ctx, p.client.withID(item)))
 	size, err := checkedSize(&item, 0)
 	if err != nil {
 		return nil, err

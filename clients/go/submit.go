@@ -65,7 +65,7 @@ func (c *Client) submitAll(ctx context.Context, queue string, items []NewItem, o
 	if err := options.check(); err != nil {
 		return nil, err
 	}
-	named := c.named(items)
+	named := c.named(ctx, items)
 	batches, err := batchesOf(named)
 	if err != nil {
 		return nil, failed(err, nil, named)

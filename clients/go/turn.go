@@ -18,6 +18,7 @@ type Turn struct {
 	cancel context.CancelCauseFunc
 	// Ends the turn's time with MaxHold; nil without.
 	timer *time.Timer
+	span  traceSpan
 
 	mu     sync.Mutex
 	result []byte
@@ -133,6 +134,7 @@ func (t *Turn) begin() *TurnLostError {
 // end notes what it came to.
 func (t *Turn) end(outcome error) error {
 	t.over, t.outcome = true, outcome
+	t.span.over(outcome, t.held.lost())
 	if loss := t.held.lost(); outcome != nil && loss != nil && loss.Cause == LossClosed {
 		t.client.over.giveUp(t.held)
 	}
@@ -147,6 +149,7 @@ func (t *Turn) LetGo() {
 	}
 	t.client.over.release(t.held)
 	t.cancel(ErrReleased)
+	t.span.end()
 }
 
 func (t *Turn) deQueue(ctx context.Context, say func(*pb.DeQueueRequest), timeout time.Duration) error {

@@ -124,10 +124,11 @@ func (c *Client) WithTurn(ctx context.Context, queue, key string, opts TurnOptio
 	if loss := turn.held.lost(); loss != nil {
 		return Outcome{}, lossWith(loss, err)
 	}
-	if err != nil {
-		return Outcome{}, err
+	if err == nil {
+		err = turn.Done(context.WithoutCancel(ctx))
 	}
-	if err := turn.Done(context.WithoutCancel(ctx)); err != nil {
+	if err != nil {
+		turn.span.failed(err)
 		return Outcome{}, err
 	}
 	return Outcome{Status: StatusDone, Token: turn.Token}, nil
@@ -195,9 +196,14 @@ func (c *Client) claimTurn(ctx context.Context, queue, key string, opts TurnOpti
 		// Strict order asks with an Acquire, and without a key that would take somebody's item.
 		return nil, Outcome{}, wrongSetting("key", key, "1 to 1024 bytes of UTF-8")
 	}
+	inside, span := c.traceTurn(ctx, queue, key)
 	info, outcome, err := c.newClaim(queue, key, opts).wait(ctx)
 	if err != nil || info == nil {
+		span.absent(outcome, err)
 		return nil, outcome, err
 	}
-	return c.newTurn(ctx, info, opts.MaxHold), Outcome{}, nil
+	span.granted(info)
+	turn := c.newTurn(inside, info, opts.MaxHold)
+	turn.span = span
+	return turn, Outcome{}, nil
 }

@@ -18,6 +18,7 @@ type worker struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	timer    *time.Timer
+	span     traceSpan
 	// Told to stop: what the handler returns as an error from now on gives the items back without counting an attempt.
 	aborted atomic.Bool
 	// The turn was given back though the handler has not ended.
@@ -32,6 +33,7 @@ type worker struct {
 func newWorker(k *Consumer, delivery *delivery) *worker {
 	w := &worker{consumer: k, work: &Work{TurnInfo: delivery.turn, Items: delivery.items}}
 	w.ctx, w.cancel = context.WithCancelCause(k.base)
+	w.ctx, w.span = k.client.traceAttempt(w.ctx, w.work)
 	w.held = k.client.over.hold(&delivery.turn, delivery.turn.since)
 	w.held.watch(func(loss *TurnLostError) { w.cancel(loss) })
 	if k.opts.MaxHold > 0 {
@@ -43,6 +45,7 @@ func newWorker(k *Consumer, delivery *delivery) *worker {
 func (w *worker) run() {
 	k := w.consumer
 	defer k.forget(w)
+	defer w.span.end()
 	defer w.letGo()
 	if w.held.lost() != nil {
 		// Lost before it began: nothing is started just to be stopped.
@@ -100,11 +103,13 @@ func (w *worker) abort(reason error) {
 func (w *worker) giveUp() {
 	w.givenUp.Store(true)
 	w.consumer.cutOff(w)
+	w.span.outcome(TraceRelease)
 	w.consumer.client.releaseTurn(w.work.TurnRef)
 	w.letGo()
 }
 
 func (w *worker) trouble(stage Stage, err error) {
+	w.span.trouble(stage, err)
 	w.consumer.trouble(Trouble{Stage: stage, Work: w.work, Err: err})
 }
 
@@ -120,6 +125,10 @@ func (w *worker) ack() {
 	var check checks
 	for at, one := range followUps {
 		item := w.consumer.client.withID(one.item)
+		if w.span.to != nil {
+			// It was caused by this attempt.
+			item = w.consumer.client.stamped(w.ctx, item)
+		}
 		request.FollowUps = append(request.FollowUps, &pb.FollowUp{Queue: one.queue, Item: check.item(fmt.Sprintf("follow_ups[%d].item", at), &item)})
 	}
 	w.settle(func() *command {
@@ -149,9 +158,15 @@ func (w *worker) named() []any {
 // settledBy looks what the sidecar did with the items.
 func (w *worker) settledBy(c *command) {
 	answer, ok := c.answer.(*pb.NackResponse)
-	if !ok || answer.GetDeadLettered() == 0 {
+	if !ok {
+		w.span.outcome(TraceAck)
 		return
 	}
+	if answer.GetDeadLettered() == 0 {
+		w.span.outcome(outcomeOf(c))
+		return
+	}
+	w.span.outcome(TraceDeadLetter)
 	w.consumer.client.set.loudLogger().Warn("keyturn: dead letter: nobody tries it again before it is redriven", append(w.named(), "items", answer.GetDeadLettered(), "error", w.failure)...)
 	w.trouble(StageDeadLetter, w.failure)
 }

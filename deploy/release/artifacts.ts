@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { GO_MODULES } from './go-modules.js';
 import { type Run, run } from './run.js';
 
 export interface Release {
@@ -85,10 +86,12 @@ async function makeJava(release: Release): Promise<void> {
 /** As a module proxy serves it: what a tag of the repository will be. */
 async function makeGo(release: Release): Promise<void> {
   const to = await folderOf(release, 'go');
-  const module = 'github.com/keyturn/keyturn/clients/go';
-  await run(
-    within(release, 'clients/go/conformance', 'go', 'run', './modzip', '..', module, `v${release.version}`, to),
-  );
+  for (const { name, folder } of GO_MODULES) {
+    const place = join('..', folder);
+    await run(
+      within(release, 'clients/go/conformance', 'go', 'run', './modzip', place, name, `v${release.version}`, to),
+    );
+  }
 }
 
 async function makeChart(release: Release): Promise<void> {

@@ -30,6 +30,7 @@ export const PLACES: readonly Place[] = [
   { path: 'clients/go/version.go', version: between('^const Version = "', '"') },
   { path: 'clients/go/README.md', version: between('clients/go@v', ' ') },
   { path: 'clients/go/conformance/go.mod', version: between('clients/go v', '$') },
+  { path: 'clients/go/keyturnotel/go.mod', version: between('clients/go v', '$') },
   { path: 'clients/java/pom.xml', version: POM },
   { path: 'clients/java/client/pom.xml', version: POM },
   { path: 'clients/java/conformance/pom.xml', version: POM },

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Release } from './artifacts.js';
+import { GO_MODULES, type GoModule } from './go-modules.js';
 import { ProgramError, run } from './run.js';
 
 /** @returns what is missing, a sentence each; none: it may be uploaded */
@@ -95,15 +96,19 @@ async function javaLacks({ out, version, signer }: Release): Promise<readonly st
   return incomplete.map((element) => `maven/keyturn-client-${version}.pom has no <${element}>`);
 }
 
-async function goLacks({ out, version }: Release): Promise<readonly string[]> {
-  const module = 'github.com/keyturn/keyturn/clients/go';
-  const zip = join(out, 'go', module, '@v', `v${version}.zip`);
-  if (!existsSync(zip)) return [`go/${module}/@v/v${version}.zip was not made`];
+async function goLacks(release: Release): Promise<readonly string[]> {
+  const lacks = await Promise.all(GO_MODULES.map((module) => goModuleLacks(release, module)));
+  return lacks.flat();
+}
+
+async function goModuleLacks({ out, version }: Release, module: GoModule): Promise<readonly string[]> {
+  const { name, wanted } = module;
+  const zip = join(out, 'go', name, '@v', `v${version}.zip`);
+  if (!existsSync(zip)) return [`go/${name}/@v/v${version}.zip was not made`];
   const files = (await run({ program: 'jar', args: ['tf', zip], folder: '.' })).split('\n');
-  const wanted = ['go.mod', 'LICENSE', 'README.md', 'keyturnv1/leader.pb.go'];
   return wanted
-    .filter((file) => !files.includes(`${module}@v${version}/${file}`))
-    .map((file) => `go/v${version}.zip has no ${file}`);
+    .filter((file) => !files.includes(`${name}@v${version}/${file}`))
+    .map((file) => `go/${name}/@v/v${version}.zip has no ${file}`);
 }
 
 /** @returns why this tree is not what a release is made of; none: it is */
@@ -125,7 +130,7 @@ export async function notReady(root: string, version: string): Promise<readonly 
   return complaints;
 }
 
-/** Go finds a module below the root of a repository by a tag with its folder. */
+/** Go finds a module below the root of a repository by a tag with its folder. The client comes first: the other one needs it. */
 export function tagsOf(version: string): readonly string[] {
-  return [`v${version}`, `clients/go/v${version}`];
+  return [`v${version}`, ...GO_MODULES.map(({ folder }) => `${join('clients/go', folder)}/v${version}`)];
 }

@@ -34,7 +34,7 @@ term can begin elsewhere. The same happens at once when keyturn itself is killed
 started ends with it. A command that ends is a yield; with another code than 0 it is started again after a back-off only.
 
 Exit codes: 128 + n when signal n ended it; with --once that of the command, or
-  ${EXIT.notMyTurn}  somebody else leads
+  ${EXIT.notMyTurn}  somebody else leads, or the hand-over was asked for before the command began
   ${EXIT.turnLost}  the term was lost
 
 Examples:
@@ -148,7 +148,13 @@ class Lead {
     } finally {
       await career.idle();
     }
-    return this.stop.exitCode ?? this.#exitCode ?? EXIT.ok;
+    return this.stop.exitCode ?? this.#exitCode ?? this.#withoutCommand(career);
+  }
+
+  /** Whoever counts on `--once` must not take that for work that was done. */
+  #withoutCommand({ isLost }: CommandCareer): number {
+    say(`the command did not run: its term of group ${this.options.group} was over before`);
+    return isLost ? EXIT.turnLost : EXIT.notMyTurn;
   }
 
   #standing(position: number): void {

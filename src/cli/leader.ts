@@ -18,7 +18,7 @@ const HELP = `
 With --json: group, candidate, term, since, candidates, and phase, holds_until, metadata, predecessor, why, until; with --watch one
 object a line. Without a leader candidate, term and since are null.
 
-Exit codes: 0 somebody leads, ${EXIT.failure} nobody does.
+Exit codes: 0 somebody leads, or was asked to hand over; ${EXIT.failure} nobody does.
 
 Examples:
   $ keyturn leader backup
@@ -51,7 +51,7 @@ async function leader(group: string, options: LeaderOptions): Promise<number> {
         harmless(`asked ${plain(asked.candidateId)} to hand over (term ${asked.term})`).concat('\n'),
       );
     } else show(info, json);
-    return info.leader === undefined ? EXIT.failure : EXIT.ok;
+    return (asked ?? info.leader) === undefined ? EXIT.failure : EXIT.ok;
   });
 }
 

@@ -51,6 +51,7 @@ test('of an empty folder each registry misses something, by name', async (t) => 
     'python/keyturn-1.2.3.tar.gz',
     'maven/keyturn-client-1.2.3-sources.jar.asc',
     'go/github.com/keyturn/keyturn/clients/go/@v/v1.2.3.zip',
+    'go/github.com/keyturn/keyturn/clients/go/keyturnotel/@v/v1.2.3.zip',
   ])
     ok(missing.includes(`${file} was not made`), `${file}: ${missing.join('; ')}`);
 });

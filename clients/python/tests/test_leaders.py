@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from array import array
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import keyturn
 import keyturn.aio
 from keyturn import views
 from keyturn._gen import leader_pb2 as pb
+from keyturn._lead.options import state_of
 from keyturn._lead.words import group_of
 from tests.sidecar import Sidecar
 
@@ -57,6 +59,11 @@ class Nothing:
         ("progress", {"progress": "always"}),
         ("candidate_id", {"candidate_id": "x" * 257}),
         ("metadata", {"metadata": {"a": "x" * 9_000}}),
+        # What cannot be sent would break the stream of all.
+        ("metadata", {"metadata": {"a": "\ud800"}}),
+        ("metadata", {"metadata": {"\ud800": "x"}}),
+        ("metadata", {"metadata": {"a": 8080}}),
+        ("candidate_id", {"candidate_id": "\ud800"}),
     ],
 )
 def test_what_is_wrong_with_a_lead_is_named(sidecar: Sidecar, field: str, options: dict[str, Any]) -> None:
@@ -170,6 +177,18 @@ def test_a_hand_over_that_leaves_what_it_may_not_is_one_that_failed(sidecar: Sid
         with client.lead("wrong", last, ttl=1):
             assert last.begun.wait(WAIT)
     assert [one.how for one in seen] == ["lost"]
+
+
+@pytest.mark.parametrize("left", [memoryview(array("Q", range(8_193))), b"x" * 65_537, "\u00e9" * 32_769, 17, "\ud800"])
+def test_a_state_that_the_sidecar_would_refuse_is_refused_before_it_breaks_the_stream_of_all(left: object) -> None:
+    with pytest.raises(keyturn.WrongArgumentError) as wrong:
+        state_of(left)
+    assert wrong.value.violations[0].field == "state"
+
+
+@pytest.mark.parametrize("left", [memoryview(array("Q", range(8_192))), bytearray(65_536), "\u00e9" * 32_768])
+def test_a_state_of_64_kib_is_none_of_them(left: object) -> None:
+    assert len(state_of(left)) == 65_536
 
 
 def test_who_leads_is_told_and_the_leader_may_be_asked_to_hand_over(sidecar: Sidecar) -> None:

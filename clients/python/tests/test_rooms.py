@@ -21,7 +21,10 @@ FLOORS: list[dict[str, str]] = [
         "views": "What `client.admin` shows of a sidecar, as plain objects.",
     },
     {"_words": "The words: what is asked and answered, checked, and as the wire has it."},
-    {"_connection": "The connection to a sidecar, and a call on it as a future."},
+    {
+        "_connection": "The connection to a sidecar, and a call on it as a future.",
+        "_tracing": "Spans of OpenTelemetry, where its API is installed.",
+    },
     {"_session/turns": "Turns that are held: renewed in time, and told of when they are lost."},
     {"_session": "Carries calls and keeps turns alive: over one stream at a time, or each call by itself."},
     {"_produce/spool": "Items on disk: what was confirmed outlives the process, in order."},

@@ -6,6 +6,7 @@ import {
   TermLostError,
 } from '@keyturn/client';
 import { harmless } from '../../observability/harmless.js';
+import { EXIT } from '../exit-codes.js';
 import type { Ending } from '../run/child.js';
 import { LedCommand } from './led-command.js';
 import type { StateFile } from './state-file.js';
@@ -32,6 +33,7 @@ interface CommandCareerOptions {
 export class CommandCareer implements LeaderCareer {
   #environment: NodeJS.ProcessEnv = {};
   #running: Promise<unknown> = Promise.resolve();
+  #signal: AbortSignal | undefined;
 
   constructor(private readonly options: CommandCareerOptions) {}
 
@@ -39,7 +41,11 @@ export class CommandCareer implements LeaderCareer {
 
   readonly inaugurate = async (term: number, predecessor: Predecessor, signal: AbortSignal): Promise<void> => {
     const { group, stateFile, inaugurate, ended } = this.options;
-    await stateFile.put(predecessor.state);
+    this.#signal = signal;
+    await stateFile.put(predecessor.state).catch((error: Error) => {
+      ended(EXIT.failure, false);
+      throw this.#failed(`no file for the state: ${error.message}`);
+    });
     this.#environment = {
       ...process.env,
       KEYTURN_GROUP: group,
@@ -82,6 +88,11 @@ export class CommandCareer implements LeaderCareer {
     const state = await stateFile.take().catch((error: Error) => Promise.reject(this.#failed(error.message)));
     say(`handing group ${group} over, with ${state.length} bytes of state`);
     return state;
+  }
+
+  /** The last term was lost. */
+  get isLost(): boolean {
+    return this.#signal?.reason instanceof TermLostError;
   }
 
   /** Resolves when no command of any term runs. */

@@ -70,6 +70,13 @@ describe('keyturn leader', { concurrency: true }, () => {
     assert.match(stdout, /^asked app-7 to hand over \(term \d+\)\n$/);
   });
 
+  it('has asked also when nobody leads any more a moment later, exit code 0', async (t) => {
+    await leads(t, 'last', { once: true });
+    const { exitCode, stdout } = await leader('last', '--yield');
+    assert.match(stdout, /^asked app-7 to hand over/);
+    assert.equal(exitCode, 0);
+  });
+
   it('asks nobody when nobody leads, exit code 1', async () => {
     const { exitCode, stdout } = await leader('deserted', '--yield');
     assert.deepEqual([exitCode, stdout], [1, 'group deserted: nobody leads, 0 candidates waiting\n']);

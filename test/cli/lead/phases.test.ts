@@ -108,6 +108,9 @@ describe('keyturn lead', { concurrency: true }, () => {
     ['fails', 'unkept', 'exit 4', '--hand-over ended with 4'],
     ['leaves too much', 'large', 'head -c 65537 /dev/zero > "$KEYTURN_STATE_FILE"', 'has 65537 bytes'],
     ['leaves nothing, and removes the file', 'gone', 'rm "$KEYTURN_STATE_FILE"', 'no such file'],
+    ['leaves a pipe', 'pipe', 'rm "$KEYTURN_STATE_FILE"; mkfifo "$KEYTURN_STATE_FILE"', 'is no file any more'],
+    ['leaves what never ends', 'endless', 'ln -sf /dev/zero "$KEYTURN_STATE_FILE"', 'is no file any more'],
+    ['leaves a folder', 'folder', 'rm "$KEYTURN_STATE_FILE"; mkdir "$KEYTURN_STATE_FILE"', 'is no file any more'],
   ] as const) {
     it(`leaves the state as it was when the hand-over ${what}`, async (t) => {
       const a = lead(t, 'a', group, ['--once', '--hand-over', 'echo kept > "$KEYTURN_STATE_FILE"'], 'true');

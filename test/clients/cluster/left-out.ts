@@ -12,6 +12,8 @@ export const CANNOT_HOLD: Readonly<Record<string, string>> = {
     'here the gateway begins anew, and turns live on at their home (S290)',
   'lives: a caller that waits when the sidecar is killed gets its turn of the next one':
     'here the gateway begins anew, and the turn that it waits for lives on at its home (S290)',
+  'leaders-away: a leader that hands over while its sidecar is away is heard afterwards, however long that was':
+    'here the gateway is away, and the home of the group counts the ttl meanwhile (S362)',
   'leaders-away: a sidecar that ends and keeps nothing asks its leaders to hand over':
     'a cluster keeps them: they lead on (S375)',
   'lives: what was kept in memory is gone with the sidecar, and is told so': 'nothing is kept in memory alone (S275)',

@@ -20,7 +20,7 @@ class Stage {
   #handlers: LeadStreamHandlers | undefined;
   readonly #link = new LeadLink(
     this.clock,
-    () => 0.5,
+    () => this.random(),
     (handlers) => {
       this.#handlers = handlers;
       const say = (sayings: readonly (readonly [number, LeadSaying])[]) => {
@@ -32,6 +32,8 @@ class Stage {
       return { say, end: () => undefined, destroy: () => undefined };
     },
   );
+
+  constructor(private readonly random = () => 0.5) {}
 
   lead(career: LeaderCareer, options: LeadOptions = {}): Leadership {
     const settings = leadSettings('g', career, { ttl: TTL, candidateId: 'a', ...options }, () => '');
@@ -105,6 +107,19 @@ describe('S376: the term of a leader that was told to stop, and does not', () =>
     assert.deepEqual(await stage.said(), []);
     work.resolve();
     assert.deepEqual(await stage.said(), ['handed over 7, lost']);
+  });
+});
+
+describe('S402: a leader whose sidecar was away for long', () => {
+  it('comes back within 2 s, whatever chance says: the term has its ttl from the start of the sidecar', async () => {
+    const stage = new Stage(() => 1);
+    stage.lead({ execute: (_term, signal) => new Promise((ends) => signal.addEventListener('abort', () => ends())) });
+    for (let breaks = 0; breaks < 20; breaks += 1) {
+      stage.breakOff();
+      const since = stage.clock.now();
+      assert.deepEqual(await stage.comesBack(), ['stand 0']);
+      assert.ok(stage.clock.now() - since <= 2_050);
+    }
   });
 });
 

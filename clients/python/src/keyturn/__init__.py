@@ -20,6 +20,7 @@ from keyturn._sync.producer import Producer
 from keyturn._sync.scoped_turn import ScopedTurn
 from keyturn._words.metrics import Metrics
 from keyturn._words.options import Tls, TokenFile
+from keyturn._words.tracing import Tracing
 from keyturn._words.version import VERSION
 from keyturn.errors import (
     Blocked,
@@ -120,6 +121,7 @@ __all__ = [
     "TermLostError",
     "Tls",
     "TokenFile",
+    "Tracing",
     "Trouble",
     "Turn",
     "TurnBlocked",

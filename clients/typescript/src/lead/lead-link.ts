@@ -3,6 +3,8 @@ import type { Clock, Random } from '../time/clock.js';
 import type { KeyturnError } from '../words/errors.js';
 import type { LeadNews, LeadSaying, LeadStream, OpenLeadStream } from '../words/leader-words.js';
 
+/** Between two streams, ms: less than the ttl of most terms, which a sidecar that begins anew gives them. */
+const BACK_OFF = { first: 50, max: 2_000 };
 /** A sidecar that does not end a stream, ms: it is ended without it. */
 const ENDING = 1_000;
 
@@ -41,7 +43,7 @@ export class LeadLink {
     random: Random,
     private readonly open: OpenLeadStream,
   ) {
-    this.#backOff = new BackOff(random);
+    this.#backOff = new BackOff(random, BACK_OFF);
   }
 
   /** @returns its number */

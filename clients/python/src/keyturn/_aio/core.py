@@ -25,6 +25,7 @@ from keyturn._session.open_commands import OpenLimits
 from keyturn._session.session_transport import SessionTransport
 from keyturn._session.transport import Transport
 from keyturn._session.unary_transport import UnaryTransport
+from keyturn._tracing.find_api import tracer_of
 from keyturn._words.options import Options
 
 W = TypeVar("W")
@@ -34,10 +35,11 @@ class Core:
     """Does no I/O when it is made: the connection is made by the first call."""
 
     def __init__(self, address: str, options: Options) -> None:
+        tracer = tracer_of(options.tracing)
         self._connection = Connection(address, options.tls, options.token)
         self._unary = Unary(self._connection, None)
         self.admin = Admin(self._unary)
-        self.base = Base(self._transport(options))
+        self.base = Base(self._transport(options), tracer)
         self._consumers: set[Consumption[Any]] = set()
         self._producers: set[Production] = set()
         self._leaderships: set[LeadershipCore[Any]] = set()

@@ -46,10 +46,11 @@ class ScopedTurn(Scope):
         if self._task is not None:
             raise RuntimeError("a turn is entered once; ask for another one")
         self._task = asyncio.current_task()
-        granted = await self._granted()
-        if sys.version_info >= (3, 11) and self._task is not None:
-            self._cancelled_before = self._task.cancelling()
-        holding = self._hold(granted, self._task)
+        with self._trace.entering(self._span(), self._task):
+            granted = await self._granted()
+            if sys.version_info >= (3, 11) and self._task is not None:
+                self._cancelled_before = self._task.cancelling()
+            holding = self._hold(granted, self._task)
         self._is_inside = True
         holding.listen(self._interrupt)
         return self
@@ -60,6 +61,10 @@ class ScopedTurn(Scope):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        with self._trace.leaving(error, asyncio.current_task()):
+            await self._leave(error)
+
+    async def _leave(self, error: BaseException | None) -> None:
         self._is_inside = False
         holding = self._held
         is_ours = await self._take_back_interrupt(error)

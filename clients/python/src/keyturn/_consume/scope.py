@@ -5,8 +5,10 @@ from __future__ import annotations
 from keyturn._consume.claim import Claim, Granted
 from keyturn._consume.holding import Holding, told_loss
 from keyturn._consume.turn_options import TurnOptions
+from keyturn._consume.turn_trace import TurnTrace
 from keyturn._session.base import Base
 from keyturn._words.limits import GRACE
+from keyturn._words.tracing import TraceSpan
 
 
 class Scope:
@@ -16,6 +18,7 @@ class Scope:
         self._base = base
         self._options = options
         self._holding: Holding | None = None
+        self._trace = TurnTrace()
         self.result = b""
         """What is remembered with the idempotency key, up to 1 MiB; set it in the block."""
 
@@ -38,6 +41,11 @@ class Scope:
             raise RuntimeError("the turn is not entered")
         return self._holding
 
+    def _span(self) -> TraceSpan | None:
+        """Begins in the task or thread of the caller, whose span it stands below."""
+        tracer = self._base.tracer
+        return None if tracer is None else tracer.turn(self.queue, self.key)
+
     async def _granted(self) -> Granted:
         return await Claim(self._base, self._options.plan).wait()
 
@@ -46,6 +54,7 @@ class Scope:
         holding = Holding(self._base, granted.turn, granted.asked_at, self._options.max_hold)
         self._holding = holding
         self._base.entered(holding, owner)
+        self._trace.granted(granted.turn)
         return holding
 
     async def _settle(self, error: BaseException | None, is_failure: bool, patience: float = GRACE) -> None:

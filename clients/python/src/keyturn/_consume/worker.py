@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from keyturn._consume.holding import Ending, Holding, run_under
 from keyturn._consume.options import ConsumeSettings, Stage
-from keyturn._consume.verdict import Ack, DeadLetter, Handled, Nack, shortened, verdict_of, verdict_on_error
+from keyturn._consume.verdict import Ack, DeadLetter, Handled, Nack, Release, shortened, verdict_of, verdict_on_error
 from keyturn._session.base import Base, failure_of
 from keyturn._session.retry import with_retries
 from keyturn._words import calls
 from keyturn._words.limits import GIVING_UP
+from keyturn._words.tracing import TraceOutcome, TraceSpan
 from keyturn._words.worker_call import WorkerCall, ref_of
 from keyturn.errors import ConsumerStoppedError, KeyturnError
-from keyturn.words import AcquireCall, Delivery, Turn
+from keyturn.words import AcquireCall, Delivery, FollowUp, Turn
 
 W = TypeVar("W")
 A = TypeVar("A")
@@ -61,6 +63,7 @@ class Worker(Generic[W]):
         self._ref = ref_of(delivery.turn)
         self._holding = Holding(context.base, delivery.turn, asked_at, context.settings.max_hold)
         self._work = context.invoke.work(delivery, self._holding)
+        self._span: TraceSpan | None = None
         self._is_given_up = False
         self.is_settling = False
         """Its handler has ended: it is not cut off, nor released."""
@@ -69,12 +72,17 @@ class Worker(Generic[W]):
 
     async def run(self) -> None:
         """Returns when the handler has ended and the turn is settled, or cannot be. Never raises."""
+        tracer = self._context.base.tracer
+        self._span = None if tracer is None else tracer.attempt(self._delivery)
         try:
-            ending = await run_under(self._holding, lambda: self._context.invoke.run(self._work, self._holding))
+            with nullcontext() if self._span is None else self._span.active():
+                ending = await run_under(self._holding, lambda: self._context.invoke.run(self._work, self._holding))
             if not self._is_given_up:
                 await self._finish(ending)
         finally:
             self._holding.release()
+            if self._span is not None:
+                self._span.end()
 
     def stop(self, reason: ConsumerStoppedError) -> None:
         """Tell the handler to stop. What it raises from now on gives the items back without counting an attempt."""
@@ -86,6 +94,7 @@ class Worker(Generic[W]):
         """Give the turn back though the handler has not ended: it was told, and time is over."""
         self._is_given_up = True
         self._cut_off()
+        self._outcome("release")
         await release(self._context.base, self._delivery)
         self._holding.release()
 
@@ -96,7 +105,23 @@ class Worker(Generic[W]):
             self._trouble(reason, "stop")
 
     def _trouble(self, error: BaseException, stage: Stage) -> None:
+        if self._span is not None:
+            self._trace(self._span, error, stage)
         self._context.trouble(error, stage, self._work, self._delivery.turn)
+
+    @staticmethod
+    def _trace(span: TraceSpan, error: BaseException, stage: Stage) -> None:
+        if stage == "turn_lost":
+            span.outcome("lost")
+        elif stage == "settle":
+            span.outcome("unsettled")
+        # To release is no failure; and why it is a dead letter was recorded when it failed.
+        if stage != "dead_letter" and not isinstance(error, Release):
+            span.failed(error)
+
+    def _outcome(self, outcome: TraceOutcome) -> None:
+        if self._span is not None:
+            self._span.outcome(outcome)
 
     async def _finish(self, ending: Ending[Handled]) -> None:
         self.is_settling = True
@@ -111,9 +136,18 @@ class Worker(Generic[W]):
 
     def _accept(self, value: object) -> Ack | Nack:
         try:
-            return verdict_of(value, self._context.base.ids)
+            return self._stamped(verdict_of(value, self._context.base.ids))
         except TypeError as error:
             return self._reject(error)
+
+    def _stamped(self, verdict: Ack) -> Ack:
+        """What follows was caused by this attempt."""
+        tracer, span = self._context.base.tracer, self._span
+        if tracer is None or span is None:
+            return verdict
+        with span.active():
+            follow_ups = [FollowUp(queue, tracer.stamped(item)) for queue, item in verdict.follow_ups]
+        return verdict._replace(follow_ups=follow_ups)
 
     def _reject(self, error: BaseException) -> Nack:
         verdict = verdict_on_error(error, len(self._delivery.items))
@@ -128,11 +162,13 @@ class Worker(Generic[W]):
             following = self._context.next()
             asked_at = self._context.base.now()
             answer = await self._send(calls.Ack(self._ref, verdict.result, verdict.follow_ups, following))
+            self._outcome("ack")
             if answer.next is not None:
                 self._context.taken(Next(answer.next, asked_at))
             return
         given_back = await self._send(calls.Nack(self._ref, verdict.kind, verdict.delay, verdict.error, verdict.done))
         count = given_back.dead_lettered
+        self._outcome("dead_letter" if count > 0 else verdict.kind)
         if count > 0:
             told = "it is a dead letter" if count == 1 else f"{count} items are dead letters"
             self._trouble(DeadLetter(f"{told}: {verdict.error}"), "dead_letter")

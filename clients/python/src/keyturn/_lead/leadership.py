@@ -296,10 +296,10 @@ class LeadershipCore(Generic[T]):
             self._say(words.withdrawn())
 
     def _say_farewell(self) -> None:
-        """As long as the term may live there: after that nobody waits for it."""
+        """Who ends does not wait for a sidecar that is away for longer: it is not known whether the term lives there still."""
         if self._farewell is None or self.ended.is_set():
             return
-        if self._loop.time() >= self._farewell_until:
+        if self._is_stopping and self._loop.time() >= self._farewell_until:
             self._released(self._farewell[0])
             return
         self._say(words.handed_over(*self._farewell))

@@ -15,8 +15,9 @@ from keyturn._session.stream import Stream
 from keyturn.errors import KeyturnError
 
 _PATH: Final = "/keyturn.v1.LeaderService/Lead"
-# What the sidecar takes in one message.
+# What the sidecar takes in one message, of commands; and of bytes with room to spare.
 _COMMANDS: Final = 1_000
+_BYTES: Final = 1 << 20
 _LONGEST_RECONNECT: Final = 2.0
 # How long the sidecar may take to end a stream on which nobody stands any more, seconds.
 _FAREWELL: Final = 1.0
@@ -141,5 +142,11 @@ class LeadLink:
 def _message(commands: deque[pb.LeadCommand]) -> bytes | None:
     if not commands:
         return None
-    some = [commands.popleft() for _ in range(min(len(commands), _COMMANDS))]
+    some: list[pb.LeadCommand] = []
+    size = 0
+    while commands and len(some) < _COMMANDS:
+        size += commands[0].ByteSize()
+        if some and size > _BYTES:
+            break
+        some.append(commands.popleft())
     return pb.LeadRequest(commands=some).SerializeToString()

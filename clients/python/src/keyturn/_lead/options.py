@@ -40,7 +40,8 @@ class LeadSettings:
         problem = "is no text" if not isinstance(self.group, str) else queue_problem(self.group)
         if problem is not None:
             raise WrongArgumentError(f"group is {problem}", "group")
-        if not isinstance(self.candidate_id, str) or not 1 <= len(self.candidate_id.encode(errors="replace")) <= 256:
+        # What cannot be sent would break the stream of all.
+        if not is_text(self.candidate_id) or not 1 <= len(self.candidate_id.encode()) <= 256:
             told = f"candidate_id is {self.candidate_id!r:.40}; allowed is a text of 1 to 256 bytes"
             raise WrongArgumentError(told, "candidate_id")
         number_within("ttl", self.ttl, 0.5, _HOUR)
@@ -53,9 +54,9 @@ class LeadSettings:
 
     def _check_metadata(self) -> None:
         texts = [text for entry in self.metadata.items() for text in entry]
-        if not all(isinstance(text, str) for text in texts):
-            raise WrongArgumentError(f"metadata is {self.metadata!r:.80}; allowed are texts", "metadata")
-        size = sum(len(text.encode(errors="replace")) for text in texts)
+        if not all(is_text(text) for text in texts):
+            raise WrongArgumentError(f"metadata is {dict(self.metadata)!r:.80}; allowed are texts in Unicode", "metadata")
+        size = sum(len(text.encode()) for text in texts)
         if len(self.metadata) > _MOST_ENTRIES or size > _MOST_METADATA:
             told = f"metadata has {len(self.metadata)} entries of {size} bytes"
             raise WrongArgumentError(f"{told}; allowed are {_MOST_ENTRIES} of {_MOST_METADATA} bytes together", "metadata")
@@ -65,13 +66,25 @@ class LeadSettings:
         return min(ttl / 10, _LARGEST_MARGIN) if self.margin is None else min(self.margin, ttl * 0.8)
 
 
+def is_text(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def state_of(left: object) -> bytes:
     """What a hand-over leaves. One that the sidecar would refuse ends no term."""
     if left is None:
         return b""
-    state = left.encode() if isinstance(left, str) else left
+    state = left.encode() if isinstance(left, str) and is_text(left) else left
     if not isinstance(state, (bytes, bytearray, memoryview)):
-        raise WrongArgumentError(f"state is {left!r:.40}; allowed are bytes, a text, or None", "state")
-    if len(state) > _MOST_STATE:
-        raise WrongArgumentError(f"state has {len(state)} bytes; allowed are up to {_MOST_STATE}", "state")
+        raise WrongArgumentError(f"state is {left!r:.40}; allowed are bytes, a text in Unicode, or None", "state")
+    # A view of numbers counts numbers.
+    size = state.nbytes if isinstance(state, memoryview) else len(state)
+    if size > _MOST_STATE:
+        raise WrongArgumentError(f"state has {size} bytes; allowed are up to {_MOST_STATE}", "state")
     return bytes(state)

@@ -50,7 +50,7 @@ class Production:
         """What becomes of the item; what is wrong with it is raised at once."""
         if self._is_closed:
             raise ProducerClosedError(_CLOSED)
-        named = with_id(item, self._base.ids)
+        named = self.stamped(with_id(item, self._base.ids))
         size = checked_size(named, 0, self._spool is not None)
         now = self._base.now()
         future: asyncio.Future[ProducerResult] = self._base.loop.create_future()
@@ -65,6 +65,11 @@ class Production:
         self._arm_expiry()
         self._wake()
         return future
+
+    def stamped(self, item: NewItem) -> NewItem:
+        """With the context of whoever adds it; in his task or thread."""
+        tracer = self._base.tracer
+        return item if tracer is None else tracer.stamped(item)
 
     async def ready(self) -> None:
         """Wait until an item that is added now need not wait for room."""

@@ -41,13 +41,13 @@ def submit_options(wait_for_room: float, durability: Durability | None, timeout:
 
 
 async def submit(base: Base, queue: str, item: NewItem, options: SubmitOptions) -> SubmitResult:
-    named = with_id(item, base.ids)
+    named = _named(base, item)
     checked_size(named, 0)
     return (await _send(base, queue, [named], options))[0]
 
 
 async def submit_many(base: Base, queue: str, items: Iterable[NewItem], options: SubmitOptions) -> list[SubmitResult]:
-    named = [with_id(item, base.ids) for item in items]
+    named = [_named(base, item) for item in items]
     results: list[SubmitResult] = []
     try:
         for message in _messages(named):
@@ -55,6 +55,11 @@ async def submit_many(base: Base, queue: str, items: Iterable[NewItem], options:
     except KeyturnError as error:
         raise SubmitManyError(error, results, named[len(results) :]) from error
     return results
+
+
+def _named(base: Base, item: NewItem) -> NewItem:
+    named = with_id(item, base.ids)
+    return named if base.tracer is None else base.tracer.stamped(named)
 
 
 def _messages(items: Sequence[NewItem]) -> list[list[NewItem]]:

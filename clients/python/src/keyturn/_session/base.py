@@ -12,6 +12,7 @@ from keyturn._connection.waits import Background, comes
 from keyturn._session.transport import Transport
 from keyturn._words.ids import Ids
 from keyturn._words.log import log
+from keyturn._words.tracing import Tracer
 from keyturn.errors import KeyturnError
 
 # How long those who wait in a line may take to leave it when their client is closed, seconds.
@@ -23,10 +24,12 @@ for now, nothing was done; `lost`: the turn is not ours; `refused`: it will be r
 
 
 class Base:
-    """The transport of a client, and its ids."""
+    """The transport of a client, its ids, and who traces it."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, tracer: Tracer | None) -> None:
         self.transport = transport
+        self.tracer = tracer
+        """None: nobody traces."""
         self.loop: asyncio.AbstractEventLoop = transport.loop
         self.ids = Ids()
         self._background = Background(self.loop)

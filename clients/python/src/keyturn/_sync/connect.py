@@ -9,6 +9,7 @@ from keyturn._sync.client import Client
 from keyturn._words.limits import MIB
 from keyturn._words.metrics import Metrics
 from keyturn._words.options import Options, Tls, TokenFile, address_of
+from keyturn._words.tracing import Tracing
 
 
 def connect(
@@ -24,6 +25,7 @@ def connect(
     tls: Tls | None = None,
     token: str | TokenFile | Callable[[], str] | None = None,
     metrics: Metrics | None = None,
+    tracing: bool | Tracing | None = None,
 ) -> Client:
     """Make a client for threads. No connection is made before the first call.
 
@@ -34,7 +36,8 @@ def connect(
     turn may have ended its holder is told to stop, seconds (a tenth of its life, at most 2). `open_commands`, `open_bytes`:
     what may wait for answers; one more call is refused (RESOURCE_EXHAUSTED). `token`: who asks, where the sidecar wants to
     know: the token itself, a `TokenFile`, or a callable that gives it; it is
-    called for each call and stream, in the client's thread: be short there.
+    called for each call and stream, in the client's thread: be short there. `tracing`: spans of OpenTelemetry; None: where its
+    API is installed and an SDK is registered; True: it is an error if the API is not there; False: none; or a `Tracing`.
 
     One thread runs in the background until `close`. Connect after a fork, not before. Raises WrongArgumentError.
     """
@@ -49,5 +52,6 @@ def connect(
         tls=tls,
         token=token,
         metrics=metrics,
+        tracing=tracing,
     )
     return Client(address_of(address), options)

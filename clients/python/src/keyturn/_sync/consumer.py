@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import threading
 from collections.abc import Callable
 from types import TracebackType
@@ -60,7 +61,9 @@ class Threads:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Handled] = loop.create_future()
         holding.listen(work._stop)
-        self._threads.run(lambda: self._handle(work, loop, done))
+        # Its span is active here. What one handler sets is nothing to the next.
+        context = contextvars.copy_context()
+        self._threads.run(lambda: context.run(self._handle, work, loop, done))
         return await done
 
     def _handle(self, work: Work, loop: asyncio.AbstractEventLoop, done: asyncio.Future[Handled]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextvars
 import os
 import threading
 from collections import deque
@@ -61,9 +62,9 @@ class LoopThread:
             raise RuntimeError("a callback of the client must not wait for the client: use another thread")
 
     def begin(self, make: Callable[[], Awaitable[A]]) -> Asked[A]:
-        """Run `make` and await what it returns, on the loop. To cancel the future ends it there."""
+        """Run `make` and await what it returns, on the loop, in the context of this thread. To cancel the future ends it there."""
         future: Asked[A] = Asked()
-        self.soon(partial(self._start, make, future))
+        self.soon(partial(contextvars.copy_context().run, self._start, make, future))
         return future
 
     def call(self, make: Callable[[], Awaitable[A]]) -> A:

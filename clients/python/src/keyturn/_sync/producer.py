@@ -78,7 +78,7 @@ class Producer:
         and KeyturnError for an item that cannot be sent. The future may have a KeyturnError (refused), ProducerTimeoutError,
         ProducerClosedError, or SpoolError. Items of one thread keep their order.
         """
-        named = with_id(item, self._ids)
+        named = self._core.stamped(with_id(item, self._ids))
         size = checked_size(named, 0, self._settings.spool is not None)
         if self._is_closed or self._thread.is_stopped:
             raise ProducerClosedError("the producer is closed")

@@ -55,6 +55,11 @@ class ScopedTurn(Stoppable, Scope):
             raise RuntimeError("a turn is entered once; ask for another one")
         self._is_entered = True
         self._owner_thread = threading.get_ident()
+        with self._trace.entering(self._span(), self._owner_thread):
+            self._wait()
+        return self
+
+    def _wait(self) -> None:
         try:
             self._thread.call(self._enter)
         except (NotGranted, KeyturnError):
@@ -63,7 +68,6 @@ class ScopedTurn(Stoppable, Scope):
             # Interrupted by a signal: whether the turn comes at this moment only the other thread knows.
             self._leave()
             raise
-        return self
 
     def cancel(self) -> None:
         """End the wait of the thread that enters, from another one: that one raises KeyturnError (CANCELLED) and stands in no line.
@@ -84,10 +88,11 @@ class ScopedTurn(Stoppable, Scope):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._thread.is_stopped:
-            self._closed(error)
-        else:
-            self._thread.call(lambda: self._exit(error))
+        with self._trace.leaving(error, threading.get_ident()):
+            if self._thread.is_stopped:
+                self._closed(error)
+            else:
+                self._thread.call(lambda: self._exit(error))
 
     def _closed(self, error: BaseException | None) -> None:
         """The client was closed inside the block, and with it the turn was lost."""

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 from keyturn._words.checks import count_within, number_within, word_within
 from keyturn._words.limits import DAY, MIB
 from keyturn._words.metrics import Metrics, SafeMetrics
+from keyturn._words.tracing import Tracing
 from keyturn.errors import WrongArgumentError
 
 DEFAULT_ADDRESS: Final = "127.0.0.1:7420"
@@ -61,6 +62,7 @@ class Options:
     open_bytes: int
     tls: Tls | None
     metrics: Metrics | None
+    tracing: bool | Tracing | None = None
     # A secret.
     token: Any = field(default=None, repr=False)
 
@@ -76,6 +78,8 @@ class Options:
         count_within("open_bytes", self.open_bytes, 4 * MIB, 1 << 53)
         if self.metrics is not None:
             object.__setattr__(self, "metrics", SafeMetrics(self.metrics))
+        if self.tracing is not None and not isinstance(self.tracing, (bool, Tracing)):
+            raise WrongArgumentError(f"tracing is {self.tracing!r}; allowed are True, False or a Tracing", "tracing")
         if self.tls is not None and not isinstance(self.tls, Tls):
             raise WrongArgumentError(f"tls is {self.tls!r}; needed is a Tls", "tls")
         if self.tls is not None and (self.tls.cert is None) != (self.tls.key is None):

@@ -10,12 +10,14 @@ import io.keyturn.client.internal.session.Connection;
 import io.keyturn.client.internal.session.SessionTransport;
 import io.keyturn.client.internal.session.Transport;
 import io.keyturn.client.internal.session.UnaryTransport;
+import io.keyturn.client.internal.tracing.FindTracing;
 import io.keyturn.client.internal.words.Checks;
 import io.keyturn.client.internal.words.ClientSettings;
 import io.keyturn.client.internal.words.Clock;
 import io.keyturn.client.internal.words.Failures;
 import io.keyturn.client.internal.words.Ids;
 import io.keyturn.client.internal.words.SubmitSettings;
+import io.keyturn.client.internal.words.Tracing;
 import io.keyturn.v1.AdminServiceGrpc;
 import io.keyturn.v1.LeaderServiceGrpc;
 import java.time.Duration;
@@ -57,11 +59,12 @@ public final class Keyturn extends Turns implements AutoCloseable {
     private static Keyturn of(String address, KeyturnOptions wanted) {
         Ids ids = new Ids();
         ClientSettings options = wanted.settings.identified(ids.get());
+        Tracing tracing = FindTracing.of(options.tracing(), options.logger());
         Connection connection = new Connection(address, options);
         Transport transport = options.isUnary()
                 ? new UnaryTransport(options, connection, ids)
                 : new SessionTransport(options, connection, ids);
-        return new Keyturn(address, connection, new Base(transport, connection, ids, options), options);
+        return new Keyturn(address, connection, new Base(transport, connection, ids, options, tracing), options);
     }
 
     /**

@@ -4,6 +4,7 @@ import io.keyturn.client.internal.words.Checks;
 import io.keyturn.client.internal.words.ClientSettings;
 import io.keyturn.client.internal.words.TlsSettings;
 import io.keyturn.client.internal.words.TokenSettings;
+import io.keyturn.client.internal.words.TracingSettings;
 import java.lang.System.Logger;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -50,6 +51,7 @@ public final class KeyturnOptions {
         private TokenSettings token;
         private Logger logger = System.getLogger("io.keyturn.client");
         private Metrics metrics = Metrics.NONE;
+        private TracingSettings tracing = TracingSettings.DEFAULT;
 
         private Builder() {}
 
@@ -199,6 +201,27 @@ public final class KeyturnOptions {
         }
 
         /**
+         * Items carry the context of a trace, attempts and turns are spans of OpenTelemetry.
+         *
+         * @param tracing how; unset: as {@link TracingOptions#DEFAULT}, where the API of OpenTelemetry is on the class path
+         * @return this
+         */
+        public Builder tracing(TracingOptions tracing) {
+            this.tracing = Checks.needed("tracing", tracing).settings;
+            return this;
+        }
+
+        /**
+         * No spans, and no headers, whatever is on the class path.
+         *
+         * @return this
+         */
+        public Builder withoutTracing() {
+            tracing = TracingSettings.OFF;
+            return this;
+        }
+
+        /**
          * The options.
          *
          * @return they do not change any more
@@ -206,7 +229,7 @@ public final class KeyturnOptions {
         public KeyturnOptions build() {
             boolean isUnary = transport == TransportKind.UNARY;
             return new KeyturnOptions(new ClientSettings(
-                    isUnary, consumerId, sessionId, sessionTtl, margin, openCommands, openBytes, tls, token, logger, metrics));
+                    isUnary, consumerId, sessionId, sessionTtl, margin, openCommands, openBytes, tls, token, logger, metrics, tracing));
         }
     }
 }

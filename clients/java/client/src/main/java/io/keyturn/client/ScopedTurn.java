@@ -166,8 +166,14 @@ public final class ScopedTurn implements AutoCloseable {
     }
 
     /** Gives it back after an error, which matters more than whether that succeeds. */
-    void abandon() {
+    void abandon(Throwable error) {
+        if (!isLost()) turn.failed(error);
         turn.abandon();
+    }
+
+    /** Its span is the active one of this thread until it is closed. */
+    void activate() {
+        if (turn != null) turn.activate();
     }
 
     /** The handler may have completed it, with a result. */

@@ -5,6 +5,7 @@ import io.keyturn.client.internal.consume.Callers;
 import io.keyturn.client.internal.consume.Claim;
 import io.keyturn.client.internal.session.Base;
 import io.keyturn.client.internal.words.Checks;
+import io.keyturn.client.internal.words.TraceSpan;
 import io.keyturn.client.internal.words.TurnSettings;
 import java.util.function.Function;
 
@@ -36,13 +37,33 @@ abstract class Turns extends RawCalls {
      * @return the turn, kept alive until it is closed; or why there is none
      */
     public ScopedTurn turn(String queue, String key, TurnOptions options) {
+        ScopedTurn turn = claimed(queue, key, options);
+        turn.activate();
+        return turn;
+    }
+
+    private ScopedTurn claimed(String queue, String key, TurnOptions options) {
         Checks.text("queue", queue);
         Checks.text("key", key);
         TurnSettings settings = Checks.needed("options", options).settings;
-        return new Claim(base, callers, queue, key, settings).await(claimed -> {
-            CallerTurn turn = claimed.turn() == null ? null : new CallerTurn(base, callers, claimed, settings);
-            return new ScopedTurn(queue, key, claimed.refused(), turn);
-        });
+        TraceSpan span = base.tracing.turn(queue, key);
+        span.waiting();
+        try {
+            return new Claim(base, callers, queue, key, settings).await(claimed -> {
+                CallerTurn turn = claimed.turn() == null ? null : new CallerTurn(base, callers, claimed, settings, span);
+                if (turn == null) refused(span, claimed.refused());
+                return new ScopedTurn(queue, key, claimed.refused(), turn);
+            });
+        } catch (RuntimeException error) {
+            span.failedTurn(error);
+            span.end();
+            throw error;
+        }
+    }
+
+    private static void refused(TraceSpan span, TurnOutcome<?> why) {
+        span.outcome(why instanceof TurnOutcome.Blocked<?> ? "blocked" : "declined");
+        span.end();
     }
 
     /**
@@ -120,7 +141,7 @@ abstract class Turns extends RawCalls {
             turn.ensureHeld();
             value = handler.handle(turn);
         } catch (Throwable error) {
-            turn.abandon();
+            turn.abandon(error);
             if (turn.isLost()) throw turn.lost(error);
             throw error;
         }
@@ -138,6 +159,6 @@ abstract class Turns extends RawCalls {
      * @return for any thread
      */
     public <T> QueueCoordinator<T> coordinator(String queue, Function<? super T, String> key) {
-        return new KeyCoordinator<>(queue, key, name -> turn(queue, name, KeyCoordinator.OPTIONS));
+        return new KeyCoordinator<>(queue, key, name -> claimed(queue, name, KeyCoordinator.OPTIONS));
     }
 }

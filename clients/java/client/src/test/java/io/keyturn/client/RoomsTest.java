@@ -38,7 +38,8 @@ class RoomsTest {
             "session", Set.of("words"),
             "consume", Set.of("words", "session"),
             "lead", Set.of("words", "session"),
-            "produce", Set.of("words", "session")));
+            "produce", Set.of("words", "session"),
+            "tracing", Set.of("words")));
 
     /** One class knows another; what is nested counts as its file. */
     private static final Pattern LINE =

@@ -11,6 +11,7 @@ import io.keyturn.client.internal.session.Patience;
 import io.keyturn.client.internal.words.CallTerms;
 import io.keyturn.client.internal.words.Clock;
 import io.keyturn.client.internal.words.Kinds;
+import io.keyturn.client.internal.words.TraceSpan;
 import io.keyturn.client.internal.words.TurnSettings;
 import io.keyturn.v1.DeQueueRequest;
 import io.keyturn.v1.Turn;
@@ -31,13 +32,18 @@ public final class CallerTurn implements Callers.Holder {
     private final Interrupter interrupter = new Interrupter();
     private final Thread owner = Thread.currentThread();
     private final ScheduledFuture<?> maxHold;
+    private final TraceSpan span;
+    /** Of the owner. Null: its span is not the active one. */
+    private TraceSpan.Active active;
     private volatile boolean hasRunOut;
     private volatile boolean settled;
 
-    public CallerTurn(Base base, Callers callers, Claim.Claimed claimed, TurnSettings options) {
+    public CallerTurn(Base base, Callers callers, Claim.Claimed claimed, TurnSettings options, TraceSpan span) {
         this.base = base;
         this.callers = callers;
         turn = claimed.turn();
+        this.span = span;
+        span.granted(turn);
         held = base.transport.hold(turn, claimed.askedAt());
         base.metrics.turnGranted(turn.getQueue());
         held.onLoss(loss -> {
@@ -98,14 +104,27 @@ public final class CallerTurn implements Callers.Holder {
         }
     }
 
+    /** Its span is the active one of its thread, until that leaves it. */
+    public void activate() {
+        active = span.activate();
+    }
+
+    /** Why it is about to be given back. */
+    public void failed(Throwable error) {
+        span.failed(error);
+    }
+
     /** Its thread is about something else from now on. */
     public void leave() {
         interrupter.end();
+        if (Thread.currentThread() != owner || active == null) return;
+        active.close();
+        active = null;
     }
 
     private void settle(ByteString result, boolean abandoned) {
         if (maxHold != null) maxHold.cancel(false);
-        interrupter.end();
+        leave();
         try {
             if (held.loss() == TurnLoss.CLOSED) giveBack();
             if (held.isLost()) throw held.lostException();
@@ -113,7 +132,12 @@ public final class CallerTurn implements Callers.Holder {
             long until = Clock.now() + CallTerms.GRACE;
             base.getUninterruptibly(Patience.patiently(base, until, Patience.SETTLING, () -> false, left ->
                     base.transport.ask(Kinds.DEQUEUE, request, CallTerms.nanos(left))));
+            span.outcome(abandoned ? "failed" : "done");
+        } catch (RuntimeException error) {
+            span.failedTurn(error);
+            throw error;
         } finally {
+            span.end();
             // Not before it is settled: who reconnects meanwhile gives back what nobody holds, and the end would be lost.
             held.release();
             callers.remove(this);

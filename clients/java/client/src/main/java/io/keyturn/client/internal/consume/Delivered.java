@@ -9,6 +9,7 @@ import io.keyturn.client.internal.session.Held;
 import io.keyturn.client.internal.words.Answers;
 import io.keyturn.client.internal.words.Failures;
 import io.keyturn.client.internal.words.Items;
+import io.keyturn.client.internal.words.TraceSpan;
 import io.keyturn.v1.AckRequest;
 import io.keyturn.v1.Delivery;
 import io.keyturn.v1.FollowUp;
@@ -26,6 +27,7 @@ public final class Delivered {
     private final List<FollowUp> followUps = new ArrayList<>();
     private ByteString result = ByteString.EMPTY;
     private volatile boolean ended;
+    private volatile TraceSpan span = TraceSpan.NONE;
 
     Delivered(Base base, Delivery delivery, Held held) {
         this.base = base;
@@ -51,8 +53,23 @@ public final class Delivered {
 
     public synchronized void followUp(String queue, QueueItem item) {
         if (followUps.size() >= Items.MOST) throw Failures.wrong("followUps has 1000 items; no more are allowed");
-        QueueItem named = Items.named(item, base.newId);
+        QueueItem named = stamped(Items.named(item, base.newId));
         followUps.add(FollowUp.newBuilder().setQueue(queue).setItem(Items.message(named)).build());
+    }
+
+    void tracedBy(TraceSpan span) {
+        this.span = span;
+    }
+
+    /** It was caused by this attempt, in whatever thread. */
+    private QueueItem stamped(QueueItem item) {
+        if (span == TraceSpan.NONE) return item;
+        TraceSpan.Active ours = span.activate();
+        try {
+            return base.tracing.stamped(item);
+        } finally {
+            ours.close();
+        }
     }
 
     synchronized AckRequest ack() {

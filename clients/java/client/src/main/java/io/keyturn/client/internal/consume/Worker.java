@@ -20,6 +20,7 @@ import io.keyturn.client.internal.words.Failures.Failure;
 import io.keyturn.client.internal.words.Failures;
 import io.keyturn.client.internal.words.Kind;
 import io.keyturn.client.internal.words.Kinds;
+import io.keyturn.client.internal.words.TraceSpan;
 import io.keyturn.client.internal.words.TurnRequests;
 import io.keyturn.v1.Delivery;
 import io.keyturn.v1.NackKind;
@@ -70,6 +71,9 @@ public final class Worker {
     /** The handler has ended: what it came to is settled by its own thread, whoever stops. */
     private boolean isFinishing;
     private volatile boolean hasBegun;
+    private volatile TraceSpan span = TraceSpan.NONE;
+    /** What it comes to if what was sent is accepted. */
+    private volatile String outcome = "ack";
 
     Worker(Base base, ConsumerSettings options, Handlers handlers, Owner owner, Delivery delivery, long askedAt) {
         this.base = base;
@@ -105,12 +109,16 @@ public final class Worker {
             if (isGivenUp) return;
             if (isTooLate) isStopped = true;
             else hasBegun = true;
+            if (hasBegun) span = base.tracing.attempt(work.turn, work.items);
         }
+        work.tracedBy(span);
         CURRENT.set(this);
         Throwable thrown;
+        TraceSpan.Active ours = span.activate();
         try {
             thrown = isTooLate ? new InterruptedException("the consumer stops") : handle();
         } finally {
+            ours.close();
             CURRENT.remove();
         }
         finish(thrown);
@@ -167,20 +175,28 @@ public final class Worker {
         if (hasBegun) {
             owner.cutOff();
             tellCutOff(new InterruptedException("the consumer stops"));
+            span.outcome("release");
         }
         return released;
     }
 
     private void tellCutOff(Throwable reason) {
         warn("a stop cut off a handler; its items went back, no attempt is counted", "");
-        owner.trouble(reason, Stage.STOP, handler::trouble);
+        trouble(reason, Stage.STOP);
+    }
+
+    private void trouble(Throwable error, Stage stage) {
+        span.trouble(error, stage);
+        owner.trouble(error, stage, handler::trouble);
     }
 
     /** Nobody works on them any more: so it is told to those too who look at nothing. */
     private void deadLettered(Object answer, Throwable error) {
-        if (!(answer instanceof NackResponse told) || told.getDeadLettered() == 0) return;
+        boolean isDead = answer instanceof NackResponse nacked && nacked.getDeadLettered() > 0;
+        span.outcome(isDead ? "dead_letter" : outcome);
+        if (!(answer instanceof NackResponse told) || !isDead) return;
         warn(told.getDeadLettered() + " items became dead letters", ": " + TurnRequests.shortened(Failures.messageOf(error)));
-        owner.trouble(error, Stage.DEAD_LETTER, handler::trouble);
+        trouble(error, Stage.DEAD_LETTER);
     }
 
     private void warn(String what, String more) {
@@ -192,7 +208,10 @@ public final class Worker {
     private void finish(Throwable thrown) {
         boolean stopped;
         synchronized (this) {
-            if (isGivenUp) return;
+            if (isGivenUp) {
+                span.end();
+                return;
+            }
             isFinishing = true;
             stopped = isStopped;
         }
@@ -229,11 +248,13 @@ public final class Worker {
         }
         boolean isCutOff = stopped && request.getKind() == NackKind.NACK_KIND_RETRY;
         if (!isCutOff) {
-            owner.trouble(thrown, Stage.HANDLER, handler::trouble);
+            trouble(thrown, Stage.HANDLER);
+            outcome = outcomeOf(request.getKind());
             return settle(Kinds.NACK, request.build());
         }
         // Counted before the stop can end, and sent before somebody is told who may take his time.
         if (hasBegun) owner.cutOff();
+        outcome = "release";
         CompletableFuture<?> settled =
                 settle(Kinds.NACK, request.setKind(NackKind.NACK_KIND_RELEASE).clearDelay().build());
         if (hasBegun) tellCutOff(thrown);
@@ -254,7 +275,7 @@ public final class Worker {
             lost(error);
             return;
         }
-        owner.trouble(error, Stage.SETTLE, handler::trouble);
+        trouble(error, Stage.SETTLE);
         if (held.isLost() || failure != Failure.REFUSED) {
             over();
             return;
@@ -264,21 +285,31 @@ public final class Worker {
         NackRequest instead = nack(work.turn, once ? NackKind.NACK_KIND_RELEASE : NackKind.NACK_KIND_RETRY)
                 .setError(TurnRequests.shortened(Failures.messageOf(error)))
                 .build();
+        outcome = outcomeOf(instead.getKind());
         settle(Kinds.NACK, instead).whenComplete((answer, again) -> {
-            if (again != null) owner.trouble(Failures.unwrapped(again), Stage.SETTLE, handler::trouble);
+            if (again != null) trouble(Failures.unwrapped(again), Stage.SETTLE);
             else deadLettered(answer, error);
             over();
         });
     }
 
     private void lost(Throwable error) {
-        owner.trouble(error, Stage.TURN_LOST, handler::trouble);
+        trouble(error, Stage.TURN_LOST);
         over();
     }
 
     private void over() {
         held.release();
+        span.end();
         owner.over(this);
+    }
+
+    private static String outcomeOf(NackKind kind) {
+        return switch (kind) {
+            case NACK_KIND_RELEASE -> "release";
+            case NACK_KIND_DEAD_LETTER -> "dead_letter";
+            default -> "retry";
+        };
     }
 
     private static NackRequest.Builder nack(Turn turn, NackKind kind) {

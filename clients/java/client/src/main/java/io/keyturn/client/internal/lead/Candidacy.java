@@ -272,10 +272,10 @@ public final class Candidacy implements LeadLink.Standing, Term.Host, Phases.Own
         if (isStopping && !isOver) say(Says.withdrawn());
     }
 
-    /** As long as the term may live there: after that nobody waits for it. */
+    /** Who ends does not wait for a sidecar that is away for longer: it is not known whether the term lives there still. */
     private void sayFarewell() {
         if (farewell == null || isOver) return;
-        if (Clock.now() >= farewell.until) {
+        if (isStopping && Clock.now() >= farewell.until) {
             released(farewell.term);
             return;
         }

@@ -19,8 +19,10 @@ import java.util.concurrent.ScheduledFuture;
 
 /** The stream of all candidacies of a client, which breaks and comes back. There is one as long as anybody stands. Of the loop. */
 public final class LeadLink implements LeadStream.Handlers {
-    /** What the sidecar takes in one message. */
+    /** What the sidecar takes in one message, of commands; and of bytes with room to spare. */
     private static final int MOST = 1_000;
+
+    private static final int MOST_BYTES = 1 << 20;
 
     private static final long LONGEST_PAUSE = 2_000 * Clock.MS;
 
@@ -102,11 +104,25 @@ public final class LeadLink implements LeadStream.Handlers {
 
     private void flush() {
         isFlushing = false;
-        for (int from = 0; stream != null && from < commands.size(); from += MOST) {
-            List<LeadCommand> some = commands.subList(from, Math.min(commands.size(), from + MOST));
-            stream.write(LeadRequest.newBuilder().addAllCommands(some).build());
+        for (int from = 0, to; stream != null && from < commands.size(); from = to) {
+            to = endOfMessage(from);
+            stream.write(LeadRequest.newBuilder()
+                    .addAllCommands(commands.subList(from, to))
+                    .build());
         }
         commands.clear();
+    }
+
+    /** Of the one that begins with this command, and has at least that. */
+    private int endOfMessage(int from) {
+        int bytes = 0;
+        int to = from;
+        while (to < commands.size() && to - from < MOST) {
+            bytes += commands.get(to).getSerializedSize();
+            if (to > from && bytes > MOST_BYTES) break;
+            to++;
+        }
+        return to;
     }
 
     private void connect() {

@@ -53,7 +53,7 @@ public final class ProducerLoop implements Settling {
     }
 
     public CompletableFuture<ProducerResult> add(QueueItem item) {
-        Entry entry = new Entry(Items.named(item, base.newId), Clock.nanos(options.timeout()));
+        Entry entry = new Entry(base.named(item), Clock.nanos(options.timeout()));
         if (options.spool() != null) {
             // Told "spooled", what no sidecar accepts would be lost.
             KeyturnException wrong = Items.refusal(entry.item, 0);

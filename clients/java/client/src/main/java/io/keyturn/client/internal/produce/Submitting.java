@@ -26,7 +26,7 @@ public final class Submitting {
     private Submitting() {}
 
     public static CompletableFuture<SubmitOutcome> one(Base base, String queue, QueueItem item, SubmitSettings options) {
-        QueueItem named = Items.named(item, base.newId);
+        QueueItem named = base.named(item);
         Items.checkSize(named, 0);
         CallFuture<List<SubmitOutcome>> sent = send(base, queue, List.of(named), options);
         CallFuture<SubmitOutcome> one = new CallFuture<>();
@@ -41,7 +41,7 @@ public final class Submitting {
     public static CompletableFuture<List<SubmitOutcome>> many(Base base, String queue, List<QueueItem> items, SubmitSettings options) {
         List<QueueItem> named = new ArrayList<>();
         for (QueueItem item : Checks.needed("items", items)) {
-            named.add(Items.named(Checks.needed("items[" + named.size() + "]", item), base.newId));
+            named.add(base.named(Checks.needed("items[" + named.size() + "]", item)));
         }
         CallFuture<List<SubmitOutcome>> done = base.pending();
         new Many(base, queue, named, options, messagesOf(named), done).next();

@@ -2,8 +2,11 @@ package io.keyturn.client.internal.session;
 
 import io.keyturn.client.KeyturnException;
 import io.keyturn.client.Metrics;
+import io.keyturn.client.QueueItem;
 import io.keyturn.client.internal.words.ClientSettings;
 import io.keyturn.client.internal.words.Failures;
+import io.keyturn.client.internal.words.Items;
+import io.keyturn.client.internal.words.Tracing;
 import java.lang.System.Logger;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
@@ -22,13 +25,14 @@ public final class Base {
     public final Supplier<String> newId;
     public final Logger logger;
     public final Metrics metrics;
+    public final Tracing tracing;
     /** Settles are ordered by the session, before what is asked after them. */
     public final boolean isOrdered;
 
     private final Set<CallFuture<?>> pending = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 
-    public Base(Transport transport, Connection connection, Supplier<String> newId, ClientSettings options) {
+    public Base(Transport transport, Connection connection, Supplier<String> newId, ClientSettings options, Tracing tracing) {
         this.transport = transport;
         this.loop = connection.loop();
         this.callbacks = connection.callbacks();
@@ -36,6 +40,12 @@ public final class Base {
         this.logger = options.logger();
         this.metrics = options.metrics();
         this.isOrdered = !options.isUnary();
+        this.tracing = tracing;
+    }
+
+    /** With an id, the same on every try, and with the context of the thread that hands it over. */
+    public QueueItem named(QueueItem item) {
+        return tracing.stamped(Items.named(item, newId));
     }
 
     /** A future of something that may wait for time to pass: it fails when the client is closed. */

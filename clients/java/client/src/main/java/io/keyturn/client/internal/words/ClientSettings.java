@@ -25,7 +25,8 @@ public record ClientSettings(
         TlsSettings tls,
         TokenSettings token,
         Logger logger,
-        Metrics metrics) {
+        Metrics metrics,
+        TracingSettings tracing) {
     private static final long LARGEST_MARGIN = 2_000 * Clock.MS;
 
     /** With the ids of one client: a ticket of dispatch belongs to its consumer id, whatever becomes of the connection. */
@@ -34,7 +35,7 @@ public record ClientSettings(
         String consumer = consumerId.isEmpty() ? session : consumerId;
         Metrics guarded = GuardedMetrics.of(metrics, logger);
         return new ClientSettings(
-                isUnary, consumer, session, sessionTtl, margin, openCommands, openBytes, tls, token, logger, guarded);
+                isUnary, consumer, session, sessionTtl, margin, openCommands, openBytes, tls, token, logger, guarded, tracing);
     }
 
     /** Before the end of a life that long its holder is told to stop, ns. A margin above half of it would leave no time to work. */

@@ -1,0 +1,1 @@
+"""Spans of OpenTelemetry, where its API is installed."""
