@@ -61,9 +61,10 @@ function carryOut(
       term.candidate.lost = undefined;
       return undefined;
     case 'handed_over':
-      if (!hasRoom(state, group, said.state.length)) return memoryFull(state.settings.limits.payloadMemoryBytes);
-      // One of an earlier run that leaves something had been inaugurated there.
-      if (term.adopted && said.state.length > 0) inaugurated(state, group, term, now);
+      // What a leader leaves that was not inaugurated is not kept. One of an earlier run had been, as far as anybody knows.
+      if ((term.worked || term.adopted) && !hasRoom(state, group, said.state.length))
+        return memoryFull(state.settings.limits.payloadMemoryBytes);
+      if (term.adopted) inaugurated(state, group, term, now);
       endTerm(state, group, term, { how: 'handed_over', state: said.state }, now);
       return undefined;
   }

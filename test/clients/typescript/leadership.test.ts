@@ -164,6 +164,50 @@ describe('S407: a hand-over that nobody has heard', () => {
   });
 });
 
+describe('S403: a leader that is stopped by its own work', () => {
+  it('does not wait for itself: it hands over when its work ends, and stands no more', async () => {
+    const stage = new Stage();
+    let isStopped = false;
+    const leadership: Leadership = stage.lead({
+      execute: async () => {
+        await leadership.stop();
+        isStopped = true;
+      },
+      handOver: () => 'offset 7',
+    });
+    await stage.appoint(7);
+    assert.ok(isStopped);
+    assert.deepEqual((await stage.said()).slice(-1), ['handed over 7 "offset 7"']);
+    await stage.tell({ news: 'released', term: 7 });
+    await leadership.ended;
+  });
+
+  it('is waited for by the work of another one, also one that it has begun', async () => {
+    const stage = new Stage();
+    const work = deferred();
+    const told: string[] = [];
+    const other = deferred<Leadership>();
+    stage.lead({
+      execute: async () => {
+        const inner = stage.lead({ execute: () => work.promise });
+        other.resolve(inner);
+        await inner.ended;
+        told.push('ended');
+      },
+    });
+    await stage.appoint(7);
+    const inner = await other.promise;
+    await stage.appoint(8);
+    void inner.stop().then(() => told.push('stopped'));
+    await stage.settle();
+    assert.deepEqual(told, []);
+    work.resolve();
+    await stage.settle();
+    await stage.tell({ news: 'released', term: 8 });
+    assert.deepEqual(told.sort(), ['ended', 'stopped']);
+  });
+});
+
 describe('metadata that is none', () => {
   const wrong: readonly (readonly [string, unknown, string])[] = [
     ['a number', { port: 8_080 }, 'metadata.port is 8080; needed is a text'],

@@ -75,6 +75,35 @@ test('S369: what a leader of an earlier run leaves is kept, also if it was handi
   assert.equal(view.predecessor.how, 'handed_over');
 });
 
+test('S369: a leader of an earlier run that hands over and leaves nothing has handed over, and has not failed', () => {
+  const world = new LeaderStage('not_kept');
+  const { term } = world.worker('a').lead();
+  world.restart();
+  const back = world.worker('a').stand(term);
+  const next = world.worker('b').stand();
+  back.handOver();
+  assert.match(world.told.at(-1) ?? '', /^(b inaugurate \d+ after a handed_over|a standing 1)$/);
+  assert.equal(next.view?.at, 'inaugurate', 'nobody else can have led before: the one that did is here');
+  assert.equal(world.state.leaders.groups.get('g')?.inaugurationsFailed, 0);
+  next.inaugurated();
+  next.handOver();
+  assert.equal(back.view?.at, 'inaugurate', 'it is not passed over');
+});
+
+test('S361: what is not kept needs no memory: whose inauguration failed is heard although that is full', () => {
+  const world = new LeaderStage('not_kept', { limits: { payloadMemoryBytes: 4_096 } });
+  const first = world.worker('a').lead();
+  first.handOver('x'.repeat(4_000));
+  assert.equal(first.view?.at, 'inaugurate');
+  const next = world.worker('b').stand();
+  assert.equal(first.handOver('y'.repeat(4_097))?.counted, true);
+  assert.equal(next.view?.at, 'inaugurate');
+  assert.equal(next.view?.at === 'inaugurate' && next.view.state.length, 4_000);
+  next.inaugurated();
+  next.handOver('z'.repeat(4_097));
+  assert.equal(world.told.at(-1), 'b refused memory_full');
+});
+
 test('S405: of a leader of before a restart it is not known whether it has begun: it withdraws as one that has', () => {
   for (const kept of ['kept', 'not_kept'] as const) {
     const world = new LeaderStage(kept);
