@@ -10,6 +10,7 @@ import { tellIncomplete, unavailableIn } from './incomplete.js';
 import { collect, type SidecarOptions, sidecarOptions, text, wholeBetween } from './options.js';
 import { ago, alignColumns, count, isoInstant, plain } from './output.js';
 import { withSidecar } from './sidecar.js';
+import { traceIdOf } from './trace-id.js';
 
 interface QueueOptions extends SidecarOptions {
   readonly queue: string;
@@ -127,11 +128,16 @@ async function readPages(client: Keyturn, { queue, key, limit, pageToken }: List
   return { letters, next, unavailable: unavailableIn(pages) };
 }
 
+/** The trace is told when one of them has one: who does not trace has no column for it. */
 function table(letters: readonly DeadLetterView[]): string {
-  const rows = letters.map(({ item, key, attempts, diedAt, cause, lastError }) => {
-    return [plain(item.itemId), plain(key), String(attempts), ago(diedAt), cause, lastError ?? ''];
+  const traces = letters.map(({ item }) => traceIdOf(item.headers));
+  const isTraced = traces.some((trace) => trace !== undefined);
+  const traceOf = (at: number) => (isTraced ? [traces[at] ?? '-'] : []);
+  const rows = letters.map(({ item, key, attempts, diedAt, cause, lastError }, at) => {
+    return [plain(item.itemId), plain(key), String(attempts), ago(diedAt), cause, ...traceOf(at), lastError ?? ''];
   });
-  return alignColumns([['ITEM', 'KEY', 'ATTEMPTS', 'DIED', 'CAUSE', 'LAST ERROR'], ...rows]);
+  const head = ['ITEM', 'KEY', 'ATTEMPTS', 'DIED', 'CAUSE', ...(isTraced ? ['TRACE'] : []), 'LAST ERROR'];
+  return alignColumns([head, ...rows]);
 }
 
 /** With the names of the contract; instants in ISO 8601, the payload in base64. */
@@ -145,6 +151,7 @@ function toJson({ item, key, attempts, lastError, diedAt, cause }: DeadLetterVie
     cause,
     submitted_at: isoInstant(item.submittedAt),
     idempotency_key: item.idempotencyKey,
+    trace_id: traceIdOf(item.headers),
     headers: Object.fromEntries(item.headers ?? []),
     payload: Buffer.from(item.payload).toString('base64'),
   };

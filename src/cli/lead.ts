@@ -31,7 +31,8 @@ The command runs only while this process leads the group, in a process group of 
 Ctrl-C, SIGTERM and "keyturn leader <group> --yield" ask for a hand-over: the command gets SIGTERM and has --hand-over-timeout
 to end. When the term is lost, or the sidecar is silent, it gets SIGTERM in time, and SIGKILL --kill-after later: before the
 term can begin elsewhere. The same happens at once when keyturn itself is killed, and at a second Ctrl-C. What the command has
-started ends with it. A command that ends is a yield; with another code than 0 it is started again after a back-off only.
+started ends with it. A command that ends is a yield; with another code than 0 it is started again after a back-off only,
+and one that ends at once no more often than once a second.
 
 Exit codes: 128 + n when signal n ended it; with --once that of the command, or
   ${EXIT.notMyTurn}  somebody else leads, or the hand-over was asked for before the command began
@@ -131,6 +132,7 @@ class Lead {
       killAfter,
       margin,
       stateFile,
+      once,
       say,
       standing: (position) => this.#standing(position),
       ended: (exitCode, isLost) => this.#ended(exitCode, isLost),

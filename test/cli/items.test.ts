@@ -323,6 +323,33 @@ describe('commands for people', () => {
       });
     });
 
+    it('S452: show the trace of who submitted them', async () => {
+      const trace = '0af7651916cd43dd8448eb211c80319c';
+      const items = [
+        { itemId: 'traced', headers: { traceparent: `00-${trace}-b7ad6b7169203331-01` } },
+        { itemId: 'strange', headers: { traceparent: '\u001b[31m' } },
+        { itemId: 'none' },
+      ];
+      await sidecar.client.submit({
+        queue: 'traced',
+        items: items.map((item) => ({ ...item, payload: new Uint8Array() })),
+      });
+      const { deliveries } = await sidecar.client.acquire({ queues: ['traced'], maxTurns: 3 });
+      for (const { turn } of deliveries)
+        await sidecar.client.nack({ queue: 'traced', key: '', token: turn.token, kind: 'dead_letter', error: 'no' });
+      const { stdout } = await command(['dead-letters', 'list', '--queue', 'traced']);
+      assert.match(stdout, /^ITEM +KEY +ATTEMPTS +DIED +CAUSE +TRACE +LAST ERROR$/m);
+      assert.match(stdout, new RegExp(`^traced .* refused +${trace} +no$`, 'm'));
+      for (const id of ['strange', 'none']) assert.match(stdout, new RegExp(`^${id} .* refused +- +no$`, 'm'));
+      const told = await json(['dead-letters', 'list', '--queue', 'traced']);
+      assert.ok(typeof told === 'object' && told !== null && 'dead_letters' in told);
+      assert.ok(Array.isArray(told.dead_letters));
+      assert.deepEqual(
+        told.dead_letters.map(({ trace_id }) => trace_id),
+        [trace, undefined, undefined],
+      );
+    });
+
     function ids(letters: unknown): unknown[] {
       assert.ok(Array.isArray(letters));
       return letters.map((letter) => letter.item_id);

@@ -73,7 +73,7 @@ export class Application {
     // Consumers report handlers that were cut off: the client is closed all the same.
     const consumers = [...this.#consumers].map((consumer) => consumer.stop({ timeout }).catch(unlessCutOff));
     const producers = [...this.#producers].map((producer) => producer.close({ timeout }));
-    const leaderships = [...this.#leaderships].map((leadership) => leadership.stop({ timeout: timeout ?? LEADERS_MS }));
+    const leaderships = [...this.#leaderships].map((leadership) => leadership.end({ timeout: timeout ?? LEADERS_MS }));
     // All of them, though one fails: the others still have what they need.
     const ended = await Promise.allSettled([...consumers, ...producers, ...leaderships]);
     const failed = ended.find((one) => one.status === 'rejected');

@@ -1,3 +1,4 @@
+import { setTimeout as after } from 'node:timers/promises';
 import {
   type HandOverReason,
   type LeaderCareer,
@@ -11,6 +12,9 @@ import type { Ending } from '../run/child.js';
 import { LedCommand } from './led-command.js';
 import type { StateFile } from './state-file.js';
 
+/** A command that ends at once would else be started hundreds of times in a second where nobody else stands, ms. */
+const SHORTEST = 1_000;
+
 interface CommandCareerOptions {
   readonly group: string;
   readonly command: readonly string[];
@@ -22,6 +26,8 @@ interface CommandCareerOptions {
   /** ms before the end of the term at which nothing may run any more. */
   readonly margin: number;
   readonly stateFile: StateFile;
+  /** It is not started again. */
+  readonly once: boolean;
   say(text: string): void;
   /** It waits. */
   standing(position: number): void;
@@ -65,6 +71,7 @@ export class CommandCareer implements LeaderCareer {
   async execute(term: number, signal: AbortSignal, { lost }: LeaderWork): Promise<void> {
     const { group, command, say, ended } = this.options;
     say(`leading group ${group}, term ${term}`);
+    const soonest = performance.now() + SHORTEST;
     const led = this.#command(command);
     const ask = () => {
       if (!lost.aborted) led.ask();
@@ -76,6 +83,8 @@ export class CommandCareer implements LeaderCareer {
     if (ending.kind === 'not_started') say(ending.why);
     ended(ending.exitCode, lost.aborted);
     if (ending.exitCode !== 0 && !signal.aborted) throw this.#failed(`the command ended with ${ending.exitCode}`);
+    const left = soonest - performance.now();
+    if (!this.options.once && left > 0) await after(left, undefined, { signal }).catch(() => undefined);
   }
 
   async handOver(_reason: HandOverReason, _left: number, lost: AbortSignal): Promise<Uint8Array> {

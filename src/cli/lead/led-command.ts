@@ -22,7 +22,12 @@ export class LedCommand {
     killAfter: number,
     say: (text: string) => void,
   ) {
-    this.#child = new Child(command, args, environment, true);
+    let isDenied = false;
+    const onDenied = () => {
+      if (!isDenied) say('the command is another user’s, and may not be told to end: it is waited for');
+      isDenied = true;
+    };
+    this.#child = new Child(command, args, environment, true, onDenied);
     const { pid } = this.#child;
     if (pid !== undefined) {
       this.#guard = new Guard(pid, killAfter, (why) =>

@@ -30,8 +30,17 @@ export class Child {
   #process: ChildProcess | undefined;
   #killTimer: NodeJS.Timeout | undefined;
 
-  /** @param alone on a terminal too it is in a group of its own, and reads nothing */
-  constructor(command: string, args: readonly string[], environment: NodeJS.ProcessEnv, alone = false) {
+  /**
+   * @param alone on a terminal too it is in a group of its own, and reads nothing
+   * @param onDenied it became another user's, and may not be told anything
+   */
+  constructor(
+    command: string,
+    args: readonly string[],
+    environment: NodeJS.ProcessEnv,
+    alone = false,
+    private readonly onDenied: () => void = () => {},
+  ) {
     this.#ownGroup = alone || !process.stdin.isTTY;
     this.#ended = this.#start(command, args, environment, alone ? ['ignore', 'inherit', 'inherit'] : 'inherit');
     void this.#ended.then(() => this.#forget());
@@ -93,8 +102,10 @@ export class Child {
     try {
       process.kill(this.#ownGroup ? -pid : pid, signal);
     } catch (error) {
-      // It has ended, and we have not heard of it yet.
-      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+      if (!(error instanceof Error && 'code' in error)) throw error;
+      if (error.code === 'EPERM') this.onDenied();
+      // Else it has ended, and we have not heard of it yet.
+      else if (error.code !== 'ESRCH') throw error;
     }
   }
 }

@@ -138,6 +138,15 @@ describe('keyturn lead', { concurrency: true }, () => {
     assert.equal(a.lines.filter((line) => line.includes('leading group again')).length, 2);
   });
 
+  it('starts a command that ends at once no more often than once a second, and hands over meanwhile', async (t) => {
+    const script = 'date +%s%3N; test "$(date +%s%3N >> ends; wc -l < ends)" -lt 3 || echo "$NAME was third"';
+    const a = lead(t, 'a', 'brief', [], script);
+    await a.said('a was third');
+    const [first = 0, , third = 0] = a.lines.filter((line) => /^\d+$/.test(line)).map(Number);
+    assert.ok(third - first >= 1_900, `${third - first} ms`);
+    await lead(t, 'b', 'brief').said('b begins');
+  });
+
   it('the file of state is nobody else’s, and is removed', async (t) => {
     const a = lead(t, 'a', 'private', ['--once'], 'ls -l "$KEYTURN_STATE_FILE"; echo "at $KEYTURN_STATE_FILE"');
     await a.said(/^-rw-------/);

@@ -1,7 +1,7 @@
 /** Candidacies on streams that the test opens and breaks, in time that stands still until it moves it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type LeaderCareer, type LeadOptions, TermLostError } from '@keyturn/client';
+import { type LeaderCareer, type LeaderWork, type LeadOptions, TermLostError } from '@keyturn/client';
 import { LeadLink } from '#client/lead/lead-link';
 import { Leadership } from '#client/lead/leadership';
 import { leadSettings } from '#client/lead/options';
@@ -65,9 +65,14 @@ class Stage {
     this.clock.turn();
   }
 
+  /** Until the next sign of life is said. */
+  async nextAlive(): Promise<void> {
+    while (!(await this.said()).some((one) => one.startsWith('alive'))) this.clock.advance(10);
+  }
+
   /** Chosen, and told to work. */
-  async appoint(term: number): Promise<void> {
-    await this.tell({ news: 'inaugurate', term, predecessor: NOBODY }, { news: 'kept', term, ttl: TTL });
+  async appoint(term: number, ttl = TTL): Promise<void> {
+    await this.tell({ news: 'inaugurate', term, predecessor: NOBODY }, { news: 'kept', term, ttl });
     await this.tell({ news: 'execute', term });
   }
 
@@ -123,6 +128,46 @@ describe('S402: a leader whose sidecar was away for long', () => {
   });
 });
 
+describe('docs/LEADERS.md: a home that dies, and the next one that is there 4 s later', () => {
+  /** Calls that wait for a home are given to the next one for so long. */
+  const WAIT = 2_000;
+  const outlives = async (ttl: number, margin?: number) => {
+    const stage = new Stage();
+    let isLost = false;
+    const execute = (_term: number, _signal: AbortSignal, { lost }: LeaderWork) =>
+      new Promise<void>((ends) =>
+        lost.addEventListener('abort', () => {
+          isLost = true;
+          ends();
+        }),
+      );
+    stage.lead({ execute }, { ttl, margin });
+    await stage.appoint(7, ttl);
+    await stage.said();
+    // It dies just before the next sign of life.
+    await stage.nextAlive();
+    const diesAt = stage.clock.now();
+    const opens = diesAt + 4_000;
+    let unheard = 1;
+    let saidLast = diesAt;
+    while (stage.clock.now() < opens || saidLast < opens - WAIT) {
+      stage.clock.advance(10);
+      const said = await stage.said();
+      if (said.includes('alive 7')) saidLast = stage.clock.now();
+      unheard += said.filter((one) => one === 'alive 7').length;
+    }
+    for (; unheard > 0; unheard -= 1) await stage.tell({ news: 'kept', term: 7, ttl });
+    return !isLost;
+  };
+
+  it('a client keeps its term with a ttl of 8 s, `keyturn lead` with 12 s', async () => {
+    assert.equal(await outlives(8_000), true);
+    assert.equal(await outlives(12_000, 12_000 / 3 + 1_200), true);
+    assert.equal(await outlives(8_000, 8_000 / 3 + 800), false);
+    assert.equal(await outlives(5_000), false);
+  });
+});
+
 describe('S407: a hand-over that nobody has heard', () => {
   async function handedOverUnheard(): Promise<{ stage: Stage; leadership: Leadership; work: Deferred<void> }> {
     const stage = new Stage();
@@ -161,6 +206,50 @@ describe('S407: a hand-over that nobody has heard', () => {
     stage.clock.advance(1_100);
     await stage.settle();
     assert.deepEqual(ends, ['over']);
+  });
+});
+
+describe('S403: a leader that is stopped by its own work', () => {
+  it('does not wait for itself: it hands over when its work ends, and stands no more', async () => {
+    const stage = new Stage();
+    let isStopped = false;
+    const leadership: Leadership = stage.lead({
+      execute: async () => {
+        await leadership.stop();
+        isStopped = true;
+      },
+      handOver: () => 'offset 7',
+    });
+    await stage.appoint(7);
+    assert.ok(isStopped);
+    assert.deepEqual((await stage.said()).slice(-1), ['handed over 7 "offset 7"']);
+    await stage.tell({ news: 'released', term: 7 });
+    await leadership.ended;
+  });
+
+  it('is waited for by the work of another one, also one that it has begun', async () => {
+    const stage = new Stage();
+    const work = deferred();
+    const told: string[] = [];
+    const other = deferred<Leadership>();
+    stage.lead({
+      execute: async () => {
+        const inner = stage.lead({ execute: () => work.promise });
+        other.resolve(inner);
+        await inner.ended;
+        told.push('ended');
+      },
+    });
+    await stage.appoint(7);
+    const inner = await other.promise;
+    await stage.appoint(8);
+    void inner.stop().then(() => told.push('stopped'));
+    await stage.settle();
+    assert.deepEqual(told, []);
+    work.resolve();
+    await stage.settle();
+    await stage.tell({ news: 'released', term: 8 });
+    assert.deepEqual(told.sort(), ['ended', 'stopped']);
   });
 });
 

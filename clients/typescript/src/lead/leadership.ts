@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { BackOff } from '../retry/back-off.js';
 import { type Clock, type Random, runAlone } from '../time/clock.js';
 import type { KeyturnError } from '../words/errors.js';
@@ -18,6 +19,9 @@ const WAITING: ReadonlySet<Term['phase']> = new Set(['confirmed_not', 'inaugurat
 
 /** What was said at the end of a term and is not confirmed yet. */
 type Farewell = Extract<LeadSaying, { readonly say: 'handed_over' }>;
+
+/** Whose phase runs what runs now. */
+const OFFICE = new AsyncLocalStorage<{ readonly of: Leadership; isOver: boolean }>();
 
 /** A worker that stands, and leads when its turn comes, until it is stopped. */
 export class Leadership implements LinkedCandidacy, TermHost {
@@ -80,8 +84,19 @@ export class Leadership implements LinkedCandidacy, TermHost {
     this.#askItself(this.#term);
   }
 
-  /** Hands over if it leads, and stands no more. @param timeout ms; after that the term ends with its ttl */
+  /**
+   * Hands over if it leads, and stands no more. What its own career calls does not wait for that: it would wait for itself.
+   *
+   * @param timeout ms; after that the term ends with its ttl
+   */
   async stop(options: { readonly timeout?: number | undefined } = {}): Promise<void> {
+    const end = this.end(options);
+    const office = OFFICE.getStore();
+    if (office?.of !== this || office.isOver) await end;
+  }
+
+  /** The same, and waits for it in any case. */
+  async end(options: { readonly timeout?: number | undefined }): Promise<void> {
     this.#isStopping = true;
     if (this.#isOver) return;
     if (this.#term === undefined && this.#farewell === undefined) this.#leave();
@@ -180,7 +195,7 @@ export class Leadership implements LinkedCandidacy, TermHost {
 
   async #inaugurate(term: Term): Promise<void> {
     try {
-      await this.career.inaugurate?.(term.number, term.predecessor, term.signal);
+      await this.#run(() => this.career.inaugurate?.(term.number, term.predecessor, term.signal));
     } catch (error) {
       this.log?.warn?.('keyturn: an inauguration failed', { group: this.group, error: String(error) });
       term.phase = 'ended';
@@ -191,6 +206,15 @@ export class Leadership implements LinkedCandidacy, TermHost {
     term.phase = 'inaugurated';
     if (term.asked !== undefined) return this.#leaveOffice(term);
     this.#say({ say: 'inaugurated', term: term.number });
+  }
+
+  async #run<T>(phase: () => T | Promise<T>): Promise<T> {
+    const office = { of: this, isOver: false };
+    try {
+      return await OFFICE.run(office, phase);
+    } finally {
+      office.isOver = true;
+    }
   }
 
   #execute(number: number): void {
@@ -205,7 +229,7 @@ export class Leadership implements LinkedCandidacy, TermHost {
     const work = { progress: () => term.progress(), lost: term.lost };
     let failed = false;
     try {
-      await this.career.execute(term.number, term.signal, work);
+      await this.#run(() => this.career.execute(term.number, term.signal, work));
     } catch (error) {
       failed = !term.signal.aborted || error !== term.signal.reason;
       if (failed) this.log?.warn?.('keyturn: a leader failed', { group: this.group, error: String(error) });
@@ -237,7 +261,8 @@ export class Leadership implements LinkedCandidacy, TermHost {
     const { reason, until } = term.asked ?? { reason: 'yield', until: this.clock.now() };
     let state: Bytes;
     try {
-      state = stateOf(await this.career.handOver?.(reason, Math.max(0, until - this.clock.now()), term.lost));
+      const left = Math.max(0, until - this.clock.now());
+      state = stateOf(await this.#run(() => this.career.handOver?.(reason, left, term.lost)));
     } catch (error) {
       this.log?.warn?.('keyturn: a hand-over failed', { group: this.group, error: String(error) });
       return this.#finish(term, NOTHING, true);
