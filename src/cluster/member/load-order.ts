@@ -4,8 +4,8 @@ interface Waiting {
   readonly go: () => void;
 }
 
-/** More at once does not make it faster: it is one process that reads them. */
-const AT_ONCE = 4;
+/** So many that their answers come while others are made cores: beside busy workers each step of a load waits for its turn. */
+const AT_ONCE = 16;
 
 /**
  * Which of the partitions that a member claimed become cores first: those that somebody asked it for, then those with the fewest
@@ -17,6 +17,8 @@ export class LoadOrder {
   /** Each at most once, so no more than there are partitions. */
   readonly #asked = new Set<number>();
 
+  constructor(private readonly atOnce = AT_ONCE) {}
+
   /** Somebody needs it now. */
   asked(partition: number): void {
     if (this.#waiting.length > 0) this.#asked.add(partition);
@@ -24,7 +26,7 @@ export class LoadOrder {
 
   /** Loads when it is its turn. `load` is called in any case, and looks itself whether it is still wanted. */
   async run<T>(partition: number, rows: number, load: () => Promise<T>): Promise<T> {
-    if (this.#underWay >= AT_ONCE) await new Promise<void>((go) => this.#waiting.push({ partition, rows, go }));
+    if (this.#underWay >= this.atOnce) await new Promise<void>((go) => this.#waiting.push({ partition, rows, go }));
     else this.#underWay += 1;
     try {
       return await load();

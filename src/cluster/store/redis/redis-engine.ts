@@ -12,7 +12,7 @@ import { storeError } from '../partition/failures.js';
 import { guardOf, plainGuard, type StoredGuard } from './guard-answer.js';
 import { tagOf } from './keys.js';
 import { blobOf, isSameBatch, joinBatches, pack, type RedisBatch, unpack } from './pack.js';
-import { readChunks } from './read.js';
+import { ChunkRoom, readChunks } from './read.js';
 import { COMMIT, FIELDS, FOLLOW, PUT, REASSERT, REDO, RELEASE, STAGE, SWEEP, SWITCH, WRITE } from './scripts.js';
 import { texts } from './texts.js';
 
@@ -30,6 +30,8 @@ const SWEPT_AT_ONCE = 500;
 /** What the journal of a partition asks of Redis. */
 export class RedisEngine implements Engine<RedisBatch> {
   readonly #writer = new ByteWriter();
+
+  readonly #room = new ChunkRoom();
 
   /**
    * @param reader of the same Redis
@@ -92,7 +94,7 @@ export class RedisEngine implements Engine<RedisBatch> {
     const where = `partition ${partition} in ${this.server.name}`;
     const { identity } = this.server;
     const guard = await this.#tidy(partition, owner);
-    yield* readChunks(this.reader, `${tagOf(this.settings.cluster, partition)}${guard.generation}:`, where);
+    yield* readChunks(this.reader, `${tagOf(this.settings.cluster, partition)}${guard.generation}:`, where, this.#room);
     if (this.server.identity !== identity) throw storeError('io', `${where} moved to another server while it was read`);
     // Of what was emptied or taken over meanwhile only a part was read, which nobody may take for the whole.
     if ((await this.look(partition)).owner !== owner)
@@ -134,7 +136,7 @@ export class RedisEngine implements Engine<RedisBatch> {
   async *readAhead(partition: number): AsyncIterable<readonly StoredRow[]> {
     const { generation } = await this.server.use((connection) => this.#look(connection, partition));
     const where = `partition ${partition} in ${this.server.name}`;
-    yield* readChunks(this.reader, `${tagOf(this.settings.cluster, partition)}${generation}:`, where);
+    yield* readChunks(this.reader, `${tagOf(this.settings.cluster, partition)}${generation}:`, where, this.#room);
   }
 
   followed(partition: number, id: string): Promise<Followed | undefined> {
