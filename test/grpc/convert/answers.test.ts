@@ -218,9 +218,9 @@ test('ListKeys, ExplainKey, EvictHolder, ResumeKey', async (t) => {
   const asked: unknown[] = [];
   coordinator.admin.listKeys = (request) => {
     asked.push(request);
-    return ok({ keys: keys.map((key) => ({ ...key, place: 'n' })), nextPageToken: 'n' });
+    return ok({ keys: keys.map((key) => ({ ...key, place: 'n' })), nextPageToken: 'n', unavailable: [] });
   };
-  assert.deepEqual(await client.admin.listKeys({ queue: 'q' }), { keys, nextPageToken: 'n' });
+  assert.deepEqual(await client.admin.listKeys({ queue: 'q' }), { keys, nextPageToken: 'n', unavailable: [] });
   await client.admin.listKeys({ queue: 'q', state: 'PARK', pageSize: 1_000, pageToken: 'p' });
   assert.deepEqual(asked, [
     { queue: 'q', state: undefined, pageSize: 100, pageToken: '' },
@@ -332,7 +332,7 @@ test('ListDeadLetters, Redrive and Discard', async (t) => {
   const deadLetters = [letter, { ...letter, lastError: undefined, cause: 'max_attempts' as const }];
   coordinator.admin.listDeadLetters = (request) => {
     asked.push(request);
-    return ok({ deadLetters: deadLetters.map((one) => ({ ...one, place: '1' })), nextPageToken: '' });
+    return ok({ deadLetters: deadLetters.map((one) => ({ ...one, place: '1' })), nextPageToken: '', unavailable: [] });
   };
   coordinator.admin.redrive = (choice) => {
     asked.push(choice);
@@ -342,7 +342,11 @@ test('ListDeadLetters, Redrive and Discard', async (t) => {
     asked.push([choice, waiting]);
     return ok(3);
   };
-  assert.deepEqual(await client.admin.listDeadLetters({ queue: 'q', key: '' }), { deadLetters, nextPageToken: '' });
+  assert.deepEqual(await client.admin.listDeadLetters({ queue: 'q', key: '' }), {
+    deadLetters,
+    nextPageToken: '',
+    unavailable: [],
+  });
   assert.equal(await client.admin.redrive({ queue: 'q' }), 2);
   assert.equal(await client.admin.discard({ queue: 'q', key: 'k', itemIds: ['i'] }, true), 3);
   assert.deepEqual(asked, [
