@@ -68,6 +68,7 @@ class Check {
   readonly #lastTurnOfItem = new Map<string, Turn>();
   readonly #positions: ReadonlyMap<string, number>;
   readonly #killed = new Set<string>();
+  /** The tokens that divide the runs of the sidecar. */
   readonly #crashes: number[] = [];
   /** Turns that were still open when the next one of the key began, with that next one. */
   readonly #overtaken = new Map<Turn, Turn>();
@@ -83,7 +84,7 @@ class Check {
     for (const line of lines) {
       this.#at += 1;
       if (line.kind === 'kill') this.#killed.add(line.process);
-      else if (line.kind === 'crash') this.#crashes.push(this.#at);
+      else if (line.kind === 'crash') this.#crashes.push(line.token);
       else if (line.kind === 'start') this.#start(line);
       else this.#finish(line);
     }
@@ -131,7 +132,7 @@ class Check {
   #beginAgain(id: string, before: Turn, turn: Turn, lane: Lane): void {
     this.#again += 1;
     if (!before.ended) return;
-    const unanswered = this.#wasKilled(before) || this.#crashes.some((at) => at > before.at);
+    const unanswered = this.#wasKilled(before) || this.#crashedBetween(before, turn);
     if (lane.last === before && unanswered) return;
     this.#wrong('again', `${told(turn)} begins ${id} again, which ${told(before)} had done`);
   }
@@ -178,6 +179,10 @@ class Check {
    */
   #wasKilled({ process }: Turn): boolean {
     return process === undefined ? this.#killed.size > 0 : this.#killed.has(process.name);
+  }
+
+  #crashedBetween(before: Turn, after: Turn): boolean {
+    return this.#crashes.some((token) => before.line.token < token && token <= after.line.token);
   }
 
   #account(): Account {

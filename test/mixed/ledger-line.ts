@@ -24,6 +24,11 @@ export interface KillLine {
 /** Written by the test before it kills the sidecar: calls that have no answer then are sent again. */
 export interface CrashLine {
   readonly kind: 'crash';
+  /**
+   * Turns that were given before have smaller tokens, those after it larger ones. Where the line stands says nothing: a
+   * worker may begin a turn only when the sidecar that gave it is dead.
+   */
+  readonly token: number;
 }
 
 export type LedgerLine = TurnLine | KillLine | CrashLine;
@@ -42,17 +47,21 @@ export function readLedger(text: string): readonly LedgerLine[] {
 
 export function writeLine(line: LedgerLine): string {
   const { kind } = line;
-  if (kind === 'crash') return `${kind}\n`;
+  if (kind === 'crash') return `${kind}\t${line.token}\n`;
   if (kind === 'kill') return `${kind}\t${line.process}\n`;
   return `${[kind, line.queue, line.key, line.token, line.player, line.items.join(',')].join('\t')}\n`;
 }
 
 function parse(fields: readonly string[]): LedgerLine | undefined {
   const [kind, queue, key, token, player, items = '', ...more] = fields;
-  if (kind === 'crash' && queue === undefined) return { kind };
+  if (kind === 'crash' && isToken(queue) && key === undefined) return { kind, token: Number(queue) };
   if (kind === 'kill' && queue !== undefined && key === undefined) return { kind, process: queue };
   if (kind !== 'start' && kind !== 'end' && kind !== 'lost') return undefined;
   if (queue === undefined || key === undefined || player === undefined || more.length > 0) return undefined;
-  if (!/^[1-9]\d*$/.test(token ?? '') || !Number.isSafeInteger(Number(token))) return undefined;
+  if (!isToken(token)) return undefined;
   return { kind, queue, key, token: Number(token), player, items: items === '' ? [] : items.split(',') };
+}
+
+function isToken(text: string | undefined): text is string {
+  return text !== undefined && /^[1-9]\d*$/.test(text) && Number.isSafeInteger(Number(text));
 }

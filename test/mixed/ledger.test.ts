@@ -17,11 +17,11 @@ const FACTS: Facts = {
   processOf: (_queue, token) => (token < 100 ? GO : token < 900 ? JAVA : undefined),
 };
 
-/** `start 1 a,b`: key ada of orders. `kill go 1` and `crash` as they stand. */
+/** `start 1 a,b`: key ada of orders. `kill go 1` as it stands. `crash 50`: turns from token 50 on are of the next run. */
 function ledger(...lines: readonly string[]): readonly LedgerLine[] {
   const full = lines.map((line) => {
     const [kind = '', ...rest] = line.split(' ');
-    if (kind === 'crash') return kind;
+    if (kind === 'crash') return `${kind}\t${rest[0]}`;
     if (kind === 'kill') return `kill\t${rest.join(' ')}`;
     return [kind, 'orders', 'ada', rest[0], 'player', rest[1] ?? ''].join('\t');
   });
@@ -33,6 +33,7 @@ function check(facts: Partial<Facts>, ...lines: readonly string[]): Account {
 }
 
 const GOOD = ['start 1 a', 'end 1 a', 'start 100 b', 'end 100 b', 'start 101 c', 'end 101 c'];
+const REST = ['start 101 b,c', 'end 101 b,c'];
 
 test('a ledger without a fault has no problem, and is summed up', () => {
   deepStrictEqual(check({}, ...GOOD), {
@@ -80,7 +81,19 @@ const FORGED: readonly (readonly [string, Rule, Partial<Facts>, readonly string[
     [...GOOD.slice(0, 2), 'start 100 a', 'end 100 a', 'start 101 b,c', 'end 101 b,c'],
   ],
   ['acknowledged long before its process was killed', 'again', {}, [...GOOD, 'kill go 1', 'start 102 a', 'end 102 a']],
-  ['acknowledged long before the sidecar crashed', 'again', {}, [...GOOD, 'crash', 'start 102 a', 'end 102 a']],
+  ['acknowledged long before the sidecar crashed', 'again', {}, [...GOOD, 'crash 102', 'start 102 a', 'end 102 a']],
+  [
+    'done and done again, and only then the sidecar crashed',
+    'again',
+    {},
+    ['start 1 a', 'end 1 a', 'crash 101', 'start 100 a', 'end 100 a', ...REST],
+  ],
+  [
+    'done and done again after the crash',
+    'again',
+    {},
+    ['crash 1', 'start 1 a', 'end 1 a', 'start 100 a', 'end 100 a', ...REST],
+  ],
   ['an item that nobody began', 'lost', {}, ['start 1 a', 'end 1 a', 'start 100 b', 'end 100 b']],
   ['an item whose worker died, and nobody came', 'lost', {}, [...GOOD.slice(0, 4), 'start 900 c', 'kill go 2']],
   ['an item whose turn was lost, and nobody came', 'lost', {}, [...GOOD.slice(0, 4), 'start 101 c', 'lost 101 c']],
@@ -108,8 +121,6 @@ test('every rule has a ledger that breaks it, and one that breaks it alone', () 
   }
 });
 
-const REST = ['start 101 b,c', 'end 101 b,c'];
-
 const FINE: readonly (readonly [string, readonly string[]])[] = [
   ['its worker was killed, another one begins again', ['start 1 a', 'kill go 1', 'start 100 a', 'end 100 a', ...REST]],
   ['began another turn before the signal came', ['kill go 1', 'start 1 a', 'start 100 a', 'end 100 a', ...REST]],
@@ -120,7 +131,11 @@ const FINE: readonly (readonly [string, readonly string[]])[] = [
   ],
   [
     'done, but the sidecar crashed before its Ack came through',
-    ['start 1 a', 'end 1 a', 'crash', 'start 100 a', 'end 100 a', ...REST],
+    ['start 1 a', 'end 1 a', 'crash 100', 'start 100 a', 'end 100 a', ...REST],
+  ],
+  [
+    'given before the crash, begun after it',
+    ['crash 100', 'start 1 a', 'end 1 a', 'start 100 a', 'end 100 a', ...REST],
   ],
   ['told that it is lost, then somebody else', ['start 1 a', 'lost 1 a', 'start 100 a', 'end 100 a', ...REST]],
   ['told late, because it was stopped', ['start 1 a', 'start 100 a', 'lost 1 a', 'end 100 a', ...REST]],
@@ -137,12 +152,13 @@ test('what was lost, told late, died and was begun again is counted', () => {
 });
 
 test('a line is read as it was written, and what is none is refused with its number', () => {
-  const lines = ledger('start 1 a,b', 'lost 1 a,b', 'kill go 1', 'crash', 'end 2');
+  const lines = ledger('start 1 a,b', 'lost 1 a,b', 'kill go 1', 'crash 9', 'end 2');
   deepStrictEqual(readLedger(lines.map(writeLine).join('')), lines);
   deepStrictEqual(readLedger('start\tq\tk\t7\tplayer\n'), [
     { kind: 'start', queue: 'q', key: 'k', token: 7, player: 'player', items: [] },
   ]);
-  throws(() => readLedger('crash\nstart\tq\tk\tx\tp\t\n'), /line 2 of the ledger is none/);
-  throws(() => readLedger('crash\nstart\tq\tk\t1\tp\ta\tb\n'), /line 2/);
-  throws(() => readLedger('crash\nstart\tq'), /the last line of the ledger does not end/);
+  throws(() => readLedger('crash\n'), /line 1 of the ledger is none/);
+  throws(() => readLedger('crash\t1\nstart\tq\tk\tx\tp\t\n'), /line 2 of the ledger is none/);
+  throws(() => readLedger('crash\t1\nstart\tq\tk\t1\tp\ta\tb\n'), /line 2/);
+  throws(() => readLedger('crash\t1\nstart\tq'), /the last line of the ledger does not end/);
 });

@@ -9,6 +9,7 @@ import pytest_asyncio
 
 import keyturn
 from tests.sidecar import Sidecar
+from tests.spans import Listening
 
 CONFIG = """
 queues:
@@ -68,3 +69,14 @@ def own_sidecar() -> Iterator[list[Sidecar]]:
 @pytest.fixture
 def repository() -> Path:
     return Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def otel() -> Listening:
+    return Listening()
+
+
+@pytest.fixture
+def traced(address: str, otel: Listening) -> Iterator[keyturn.Client]:
+    with keyturn.connect(address, tracing=otel.tracing()) as client:
+        yield client

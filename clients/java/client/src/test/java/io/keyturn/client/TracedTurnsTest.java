@@ -18,43 +18,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** S451: what it gets of turns, and what one that does not trace is spared. */
 @Tag("sidecar")
-class TracedTurnsTest {
-    private static Sidecar sidecar;
-    private Spans spans;
-    private Keyturn keyturn;
-
-    @BeforeAll
-    static void begin() throws Exception {
-        sidecar = Sidecar.start("queues: { once: { idempotency_ttl: 1m }, single: { retry: { max_attempts: 1 } },"
-                + " fast: { retry: { initial: 10ms, max: 20ms, max_attempts: 3 } } }");
-    }
-
-    @AfterAll
-    static void end() throws Exception {
-        sidecar.close();
-    }
-
-    @BeforeEach
-    void listen() {
-        spans = new Spans();
-        keyturn = spans.connect(sidecar);
-    }
-
-    @AfterEach
-    void close() {
-        keyturn.close(Duration.ZERO);
-        spans.close();
-    }
-
+class TracedTurnsTest extends TracedClient {
     @Test
     void aTurnIsASpanBelowTheCallers() {
         List<SpanContext> seen = new ArrayList<>();

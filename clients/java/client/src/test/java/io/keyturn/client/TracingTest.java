@@ -20,43 +20,12 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** S451: what an application that traces gets of items and attempts. */
 @Tag("sidecar")
-class TracingTest {
-    private static Sidecar sidecar;
-    private Spans spans;
-    private Keyturn keyturn;
-
-    @BeforeAll
-    static void begin() throws Exception {
-        sidecar = Sidecar.start("queues: { once: { idempotency_ttl: 1m }, single: { retry: { max_attempts: 1 } },"
-                + " fast: { retry: { initial: 10ms, max: 20ms, max_attempts: 3 } } }");
-    }
-
-    @AfterAll
-    static void end() throws Exception {
-        sidecar.close();
-    }
-
-    @BeforeEach
-    void listen() {
-        spans = new Spans();
-        keyturn = spans.connect(sidecar);
-    }
-
-    @AfterEach
-    void close() {
-        keyturn.close(Duration.ZERO);
-        spans.close();
-    }
-
+class TracingTest extends TracedClient {
     /** Until these have an end. */
     private void consume(String queue, WorkHandler handler, List<String> ids) {
         ConsumerOptions options = ConsumerOptions.builder().maxItemsPerTurn(10).build();
