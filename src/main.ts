@@ -2,65 +2,58 @@
 /** The command line: parse, pick a command, nothing else. */
 import { Command, CommanderError } from 'commander';
 import { bearClosedPipes } from './cli/closed-pipes.js';
-import { registerCluster } from './cli/cluster.js';
-import { registerData } from './cli/data.js';
-import { registerDeadLetters } from './cli/dead-letters.js';
-import { registerDemo } from './cli/demo.js';
 import { EXIT, EXIT_CODES_HELP } from './cli/exit-codes.js';
-import { registerExplain } from './cli/explain.js';
 import { CommandFailure } from './cli/failure.js';
-import { registerKeys } from './cli/keys.js';
-import { registerLead } from './cli/lead.js';
-import { registerLeader } from './cli/leader.js';
-import { registerLimits } from './cli/limits.js';
-import { registerEvict, registerPause, registerResume, registerRetry } from './cli/operate.js';
-import { registerQueues } from './cli/queues.js';
-import { registerReplay } from './cli/replay.js';
-import { registerRun } from './cli/run.js';
-import { registerServe } from './cli/serve.js';
-import { registerStore } from './cli/store-import.js';
-import { registerSubmit } from './cli/submit.js';
-import { registerToken } from './cli/token.js';
 import { packageVersion } from './cli/version.js';
-import { registerWatch } from './cli/watch.js';
 import { harmlessLines } from './observability/harmless.js';
 
-/** In the order of the help. */
-const COMMANDS: readonly ((program: Command) => void)[] = [
-  registerServe,
-  registerRun,
-  registerLead,
-  registerLeader,
-  registerSubmit,
-  registerQueues,
-  registerCluster,
-  registerKeys,
-  registerExplain,
-  registerDeadLetters,
-  registerWatch,
-  registerRetry,
-  registerResume,
-  registerPause,
-  registerEvict,
-  registerLimits,
-  registerToken,
-  registerData,
-  registerStore,
-  registerReplay,
-  registerDemo,
-];
+type Register = (program: Command) => void;
 
-function commandLine(): Command {
+/** In the order of the help. Each is loaded when it is wanted: all of them take several times as long as one. */
+const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
+  serve: async () => (await import('./cli/serve.js')).registerServe,
+  run: async () => (await import('./cli/run.js')).registerRun,
+  lead: async () => (await import('./cli/lead.js')).registerLead,
+  leader: async () => (await import('./cli/leader.js')).registerLeader,
+  submit: async () => (await import('./cli/submit.js')).registerSubmit,
+  queues: async () => (await import('./cli/queues.js')).registerQueues,
+  cluster: async () => (await import('./cli/cluster.js')).registerCluster,
+  keys: async () => (await import('./cli/keys.js')).registerKeys,
+  explain: async () => (await import('./cli/explain.js')).registerExplain,
+  'dead-letters': async () => (await import('./cli/dead-letters.js')).registerDeadLetters,
+  watch: async () => (await import('./cli/watch.js')).registerWatch,
+  retry: async () => (await import('./cli/operate.js')).registerRetry,
+  resume: async () => (await import('./cli/operate.js')).registerResume,
+  pause: async () => (await import('./cli/operate.js')).registerPause,
+  evict: async () => (await import('./cli/operate.js')).registerEvict,
+  limits: async () => (await import('./cli/limits.js')).registerLimits,
+  token: async () => (await import('./cli/token.js')).registerToken,
+  data: async () => (await import('./cli/data.js')).registerData,
+  store: async () => (await import('./cli/store-import.js')).registerStore,
+  replay: async () => (await import('./cli/replay.js')).registerReplay,
+  demo: async () => (await import('./cli/demo.js')).registerDemo,
+};
+
+const VERSION = ['-V', '--version'];
+
+/** The one that the first word names; without such a word all: for the help, or to say what was meant. */
+async function wanted(word: string | undefined): Promise<readonly Register[]> {
+  if (word !== undefined && VERSION.includes(word)) return [];
+  const one = word !== undefined && Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : undefined;
+  return Promise.all((one === undefined ? Object.values(COMMANDS) : [one]).map((load) => load()));
+}
+
+function commandLine(commands: readonly Register[]): Command {
   const program = new Command('keyturn')
     .description('Gives every key its turn: one worker per key at a time, in order, without doing the same work twice.')
-    .version(packageVersion(), '-V, --version')
+    .version(packageVersion(), VERSION.join(', '))
     .addHelpText('after', EXIT_CODES_HELP)
     .showHelpAfterError('(--help tells more)')
     // `run` passes what follows its own options on to the command that it starts.
     .enablePositionalOptions()
     // Before the commands: they take it over when they are made. Without it a wrong option would exit with 1.
     .exitOverride();
-  for (const register of COMMANDS) register(program);
+  for (const register of commands) register(program);
   return program;
 }
 
@@ -75,7 +68,7 @@ function exitCodeOf(error: unknown): number {
 
 bearClosedPipes();
 try {
-  await commandLine().parseAsync();
+  await commandLine(await wanted(process.argv[2])).parseAsync();
 } catch (error) {
   process.exitCode = exitCodeOf(error);
 }

@@ -1,5 +1,5 @@
 /** Signed tokens that somebody else gives out, as Kubernetes to its pods. */
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose';
+import type { JSONWebKeySet, JWTPayload } from 'jose';
 import { isName } from './principal.js';
 import type { JwtSettings } from './settings.js';
 
@@ -42,20 +42,22 @@ type Verified =
   | { readonly ok: false; readonly why: string };
 
 export class JwtVerifier {
-  readonly #keys: ReturnType<typeof createLocalJWKSet>;
+  /** Only who is to verify loads what verifies. */
+  readonly #ready: ReturnType<typeof prepare>;
 
   constructor(
     private readonly settings: JwtSettings,
     keys: JSONWebKeySet,
   ) {
-    this.#keys = createLocalJWKSet(keys);
+    this.#ready = prepare(keys);
   }
 
   /** @param now ms since the Unix epoch */
   async verify(token: string, now: number): Promise<Verified> {
     const { issuer, audience, name } = this.settings;
+    const { jose, keySet } = await this.#ready;
     try {
-      const { payload } = await jwtVerify(token, this.#keys, {
+      const { payload } = await jose.jwtVerify(token, keySet, {
         issuer,
         audience,
         algorithms: ALGORITHMS,
@@ -65,10 +67,15 @@ export class JwtVerifier {
       });
       return verified(payload, name);
     } catch (error) {
-      if (error instanceof errors.JOSEError) return { ok: false, why: error.message };
+      if (error instanceof jose.errors.JOSEError) return { ok: false, why: error.message };
       throw error;
     }
   }
+}
+
+async function prepare(keys: JSONWebKeySet) {
+  const jose = await import('jose');
+  return { jose, keySet: jose.createLocalJWKSet(keys) };
 }
 
 function verified(payload: JWTPayload, claim: string): Verified {

@@ -1,6 +1,5 @@
 /** The log: JSON lines on stderr, readable ones on a terminal. */
 import { destination, type Logger, type LoggerOptions, pino, stdSerializers, stdTimeFunctions } from 'pino';
-import pretty from 'pino-pretty';
 import { harmless, harmlessLines, harmlessWithin } from './harmless.js';
 
 export type { Logger };
@@ -13,7 +12,7 @@ interface LogOptions {
 
 const STDERR = 2;
 
-export function createLogger({ level, terminal }: LogOptions): Logger {
+export async function createLogger({ level, terminal }: LogOptions): Promise<Logger> {
   const options: LoggerOptions = {
     level,
     // No pid and host: whoever collects the logs of many processes knows them better.
@@ -31,9 +30,9 @@ export function createLogger({ level, terminal }: LogOptions): Logger {
     },
   };
   // Written at once: the last line before an exit is the one that explains it. Nothing is logged per call.
-  if (terminal)
-    return pino(options, pretty({ destination: STDERR, sync: true, colorize: true, translateTime: 'SYS:HH:MM:ss.l' }));
-  return pino(options, destination({ dest: STDERR, sync: true }));
+  if (!terminal) return pino(options, destination({ dest: STDERR, sync: true }));
+  const { default: pretty } = await import('pino-pretty');
+  return pino(options, pretty({ destination: STDERR, sync: true, colorize: true, translateTime: 'SYS:HH:MM:ss.l' }));
 }
 
 function harmlessText(value: unknown): unknown {

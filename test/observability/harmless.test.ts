@@ -141,7 +141,7 @@ describe('commands and log, when every field that a client chooses is nasty', { 
       import { createLogger } from ${JSON.stringify(new URL('../../src/observability/logger.js', import.meta.url).href)};
       const nasty = ${JSON.stringify(NASTY)};
       for (const terminal of [false, true]) {
-        const log = createLogger({ level: 'info', terminal });
+        const log = await createLogger({ level: 'info', terminal });
         log.info(nasty);
         log.warn({ [nasty]: nasty, list: [nasty], deep: { a: nasty } }, nasty);
         log.error({ err: Object.assign(new Error(nasty), { extra: nasty }) }, 'failed');

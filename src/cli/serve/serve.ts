@@ -26,7 +26,7 @@ function checked({ warnings }: Config): string {
 async function run(config: Config): Promise<void> {
   const terminal = process.stderr.isTTY === true;
   const version = packageVersion();
-  const log = createLogger({ level: config.server.logLevel, terminal });
+  const log = await createLogger({ level: config.server.logLevel, terminal });
   for (const warning of config.warnings) log.warn(warning);
   const sidecar = await startSidecar(config, { log, version });
   drainOnSignals(sidecar, { log, timeout: config.server.drainTimeout });

@@ -15,7 +15,6 @@ import { AccessControl } from './access.js';
 import { auditLines } from './audit-lines.js';
 import { cannotListen } from './cannot-listen.js';
 import { Certificates } from './certificates.js';
-import { openCluster } from './cluster/cluster-engine.js';
 import { diskSpace } from './disk-space.js';
 import { type Engine, openAlone } from './engine.js';
 import { Readiness } from './readiness.js';
@@ -109,9 +108,11 @@ interface Around extends SidecarOptions {
   readonly audited: Audited | undefined;
 }
 
-function openEngine(config: Config, { log, version, readiness, audited }: Around): Promise<Engine> {
+async function openEngine(config: Config, { log, version, readiness, audited }: Around): Promise<Engine> {
   const { cluster } = config;
   if (cluster === undefined) return openAlone(config, (state) => readiness.storeChanged(state));
+  // Only here: it is a third of all that there is to load.
+  const { openCluster } = await import('./cluster/cluster-engine.js');
   return openCluster(config, cluster, { log, version, audited, onReadiness: (why) => readiness.clusterChanged(why) });
 }
 

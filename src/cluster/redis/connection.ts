@@ -1,10 +1,13 @@
 import { Buffer } from 'node:buffer';
 import { isIP } from 'node:net';
-import { ConnectionTimeoutError, createClient, RESP_TYPES, SocketClosedUnexpectedlyError } from '@redis/client';
 import type { Clock } from '../../local/clock.js';
 import { storeError } from '../store/partition/failures.js';
 import type { RedisAddress } from './address.js';
 import { connectError, replyError } from './failures.js';
+
+/** With the first connection: it is half of what a sidecar would load, and most sidecars are in no cluster. */
+const loadLibrary = () => import('@redis/client');
+type Library = Awaited<ReturnType<typeof loadLibrary>>;
 
 /** How a connection behaves. */
 interface Patience {
@@ -12,9 +15,6 @@ interface Patience {
   readonly deadline: number;
   readonly clock: Clock;
 }
-
-/** Bytes as they are, instead of texts. */
-const AS_BYTES = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;
 
 /**
  * One connection, for as long as it lasts: it is never opened again, and nothing is sent twice. What is asked at once goes in
@@ -27,6 +27,8 @@ export class RedisConnection {
 
   private constructor(
     private readonly client: ReturnType<typeof makeClient>,
+    /** How it is asked for bytes as they are, instead of texts. */
+    private readonly asBytes: ReturnType<typeof bytesInsteadOfTexts>,
     private readonly address: RedisAddress,
     private readonly patience: Patience,
   ) {
@@ -36,20 +38,21 @@ export class RedisConnection {
   /** @throws JournalError that says what is wrong: unreachable, password, database, TLS */
   static async open(address: RedisAddress, patience: Patience, deadline = patience.deadline): Promise<RedisConnection> {
     const { clock } = patience;
-    const client = makeClient(address, deadline);
+    const library = await loadLibrary();
+    const client = makeClient(library, address, deadline);
     // Errors are told by what was asked; without a listener they would end the process.
     client.on('error', () => undefined);
     let callOff = () => {};
     // A client that is destroyed while its socket is being made never settles what asked for that.
     const late = new Promise<never>((_, reject) => {
-      callOff = clock.after(deadline, () => reject(new ConnectionTimeoutError()));
+      callOff = clock.after(deadline, () => reject(new library.ConnectionTimeoutError()));
     });
     const connecting = client.connect();
     try {
       // Without a password nothing was asked so far: whether there is a Redis is not known before it answers.
       await Promise.race([connecting.then(() => client.sendCommand(['PING'])), late]);
-      if (!client.isReady) throw new SocketClosedUnexpectedlyError();
-      return new RedisConnection(client, address, patience);
+      if (!client.isReady) throw new library.SocketClosedUnexpectedlyError();
+      return new RedisConnection(client, bytesInsteadOfTexts(library), address, patience);
     } catch (error) {
       client.destroy();
       // Also if it is connected only now.
@@ -98,7 +101,7 @@ export class RedisConnection {
         reject(failure.error);
       };
       // The library does not write into what it is given, but its type would let it.
-      this.client.sendCommand([...args], asBytes ? { typeMapping: AS_BYTES } : {}).then((answer) => {
+      this.client.sendCommand([...args], asBytes ? this.asBytes : {}).then((answer) => {
         callOff();
         resolve(answer);
       }, fail);
@@ -106,11 +109,19 @@ export class RedisConnection {
   }
 }
 
+function bytesInsteadOfTexts({ RESP_TYPES }: Library) {
+  return { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } } as const;
+}
+
 /**
  * Nothing that the library does by itself after a connection was lost is wanted: no queue while there is none, nothing sent
  * again, no new socket. It keeps its own time for none of our requests; only a socket that is being made is out of our reach.
  */
-function makeClient({ host, port, tls, username, password, database }: RedisAddress, deadline: number) {
+function makeClient(
+  { createClient }: Library,
+  { host, port, tls, username, password, database }: RedisAddress,
+  deadline: number,
+) {
   const socket = { host, port, connectTimeout: deadline, noDelay: true, reconnectStrategy: false } as const;
   return createClient({
     RESP: 2,

@@ -11,7 +11,7 @@ import {
   type ServerReflectionResponse,
   ServerReflectionService,
 } from '../gen/grpc/reflection/v1/reflection.js';
-import { DescribedFiles } from './described-files.js';
+import type { DescribedFiles } from './described-files.js';
 
 /** What `npm run build` puts beside this file. */
 const DESCRIPTORS = new URL('../descriptors.binpb', import.meta.url);
@@ -23,27 +23,40 @@ type Answer = NonNullable<ServerReflectionResponse['messageResponse']>;
 
 /** Rejects when the descriptors are not where the package has them. */
 export async function addReflection(server: Server, streams: OpenStreams): Promise<void> {
-  const files = new DescribedFiles(await readFile(DESCRIPTORS));
+  const bytes = await readFile(DESCRIPTORS);
+  let files: Promise<DescribedFiles> | undefined;
+  // With the first question: most sidecars are never asked, and what reads descriptors is a tenth of what they would load.
+  const read = (): Promise<DescribedFiles> => {
+    files ??= import('./described-files.js').then(({ DescribedFiles }) => new DescribedFiles(bytes));
+    return files;
+  };
   for (const path of PATHS) {
     const serverReflectionInfo = { ...ServerReflectionService.serverReflectionInfo, path };
-    server.addService({ serverReflectionInfo }, { serverReflectionInfo: answering(files, streams) });
+    server.addService({ serverReflectionInfo }, { serverReflectionInfo: answering(read, streams) });
   }
 }
 
 function answering(
-  files: DescribedFiles,
+  read: () => Promise<DescribedFiles>,
   streams: OpenStreams,
 ): handleBidiStreamingCall<ServerReflectionRequest, ServerReflectionResponse> {
   return (call: Call) => {
     call.once('cancelled', streams.addCall(call));
-    call.on('data', (request: ServerReflectionRequest) => {
-      const messageResponse = answer(files, request.messageRequest);
-      // From a client that asks and does not read its answers, no more is read.
-      if (!call.write({ validHost: request.host, originalRequest: request, messageResponse })) call.pause();
-    });
-    call.on('drain', () => call.resume());
-    call.on('end', () => call.end());
+    read().then(
+      (files) => answerAll(files, call),
+      (error: unknown) => call.destroy(error instanceof Error ? error : new Error(String(error))),
+    );
   };
+}
+
+function answerAll(files: DescribedFiles, call: Call): void {
+  call.on('data', (request: ServerReflectionRequest) => {
+    const messageResponse = answer(files, request.messageRequest);
+    // From a client that asks and does not read its answers, no more is read.
+    if (!call.write({ validHost: request.host, originalRequest: request, messageResponse })) call.pause();
+  });
+  call.on('drain', () => call.resume());
+  call.on('end', () => call.end());
 }
 
 function answer(files: DescribedFiles, asked: ServerReflectionRequest['messageRequest']): Answer {
