@@ -31,7 +31,7 @@ const ABOUT: Readonly<Record<string, About>> = {
   'callers and their tickets': {
     mix: { enQueue: 8, deQueue: 5, leave: 2, acquireKey: 2, renew: 1, cancel: 2, again: 2, evict: 1, advance: 6 },
     most: 80,
-    runs: 1_500,
+    runs: 500,
   },
   'items and their workers': {
     mix: {
@@ -48,7 +48,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       advance: 5,
     },
     most: 80,
-    runs: 1_500,
+    runs: 500,
   },
   'items that wait for others': {
     mix: {
@@ -66,7 +66,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       advance: 5,
     },
     most: 80,
-    runs: 1_500,
+    runs: 500,
   },
   gates: {
     mix: {
@@ -82,7 +82,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       advance: 6,
     },
     most: 60,
-    runs: 1_000,
+    runs: 400,
   },
   'streams, sessions and what they are told': {
     mix: {
@@ -105,7 +105,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       advance: 7,
     },
     most: 100,
-    runs: 1_000,
+    runs: 400,
   },
   'little room': {
     mix: {
@@ -126,7 +126,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       advance: 5,
     },
     most: 80,
-    runs: 1_000,
+    runs: 400,
     tight: true,
   },
   'everything at once': {
@@ -155,7 +155,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       advance: 5,
     },
     most: 150,
-    runs: 1_000,
+    runs: 400,
   },
 };
 

@@ -9,7 +9,7 @@ import { runsOf } from '../support/runs.js';
 import { NetworkSimulation, type Outcome } from './network-simulation.js';
 
 const { KEYTURN_SEED } = env;
-const RUNS = runsOf(120);
+const RUNS = runsOf(60);
 const SEEDS = KEYTURN_SEED === undefined ? Array.from({ length: RUNS }, (_, run) => 1 + run) : [Number(KEYTURN_SEED)];
 
 async function simulate(seed: number, restarts: boolean): Promise<Outcome> {

@@ -212,7 +212,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       advance: 6,
     },
     most: 60,
-    runs: 300,
+    runs: 150,
     tame: allAtOnce,
   },
   'items and their workers': {
@@ -231,7 +231,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       advance: 5,
     },
     most: 60,
-    runs: 500,
+    runs: 250,
     tame: allAtOnce,
   },
   'items that wait for others': {
@@ -250,7 +250,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       advance: 5,
     },
     most: 60,
-    runs: 300,
+    runs: 150,
     tame: allAtOnce,
   },
   'streams and sessions': {
@@ -271,7 +271,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       advance: 7,
     },
     most: 60,
-    runs: 300,
+    runs: 150,
     tame: allAtOnce,
   },
   'one key with everything, gates of its queue too': {
@@ -298,7 +298,7 @@ const ABOUT: Readonly<Record<string, About>> = {
       advance: 5,
     },
     most: 80,
-    runs: 500,
+    runs: 250,
     tame: oneKey,
   },
 };
