@@ -92,11 +92,14 @@ test('what those who stand wait for names the leader by its id alone', async (t)
   const client = leaders(t, address);
   const stream = client.lead(metadata('ada'));
   stream.on('error', () => {});
-  const value = { ...message(leader.Stand), group: 'g', candidateId: 'first' };
-  const command = { $case: 'stand', value } as const;
-  const asked = once(stream, 'data');
-  stream.write({ commands: [{ candidacy: 1, command }] });
-  await asked;
+  const stands = async (candidacy: number, candidateId: string) => {
+    const value = { ...message(leader.Stand), group: 'g', candidateId };
+    const told = once(stream, 'data');
+    stream.write({ commands: [{ candidacy, command: { $case: 'stand', value } }] });
+    await told;
+  };
+  await stands(1, 'first');
+  await stands(2, 'second');
   const answer = await new Promise<leader.GetLeaderResponse>((resolve, reject) => {
     client.getLeader({ group: 'g' }, metadata('bob'), (error, found) => (error ? reject(error) : resolve(found)));
   });
