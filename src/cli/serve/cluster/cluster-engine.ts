@@ -25,7 +25,6 @@ import type { Config } from '../../../config/config.js';
 import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Result } from '../../../coordinator.js';
 import { SharedUse } from '../../../core/core.js';
 import type { Audited } from '../../../grpc/call/audit.js';
-import type { HandOverStep } from '../../../grpc/peer/hand-over-step.js';
 import { systemClock } from '../../../local/clock.js';
 import { HomeCoordinator } from '../../../local/home.js';
 import type { Logger } from '../../../observability/logger.js';
@@ -39,6 +38,7 @@ import { PartitionLog } from './partition-log.js';
 import { partitionsByState } from './partitions-by-state.js';
 import { reachedAt } from './peer-address.js';
 import { type Peers, startPeers } from './peers.js';
+import { readsAhead } from './reads-ahead.js';
 import { Standing } from './standing.js';
 import { TakingIn, takeInBefore } from './taking-in.js';
 import { TroubleLog } from './trouble-log.js';
@@ -315,8 +315,6 @@ class ClusterEngine implements Engine {
   #member(): ClusterMember {
     const { config, cluster, routes, registry, store, peers, version } = this.parts;
     const { record } = routes.now;
-    const tell = (address: string, id: string, partition: number, step: HandOverStep) =>
-      peers.links.handedOver(address, id, partition, 0, step);
     const member: ClusterMember = new ClusterMember({
       clock: systemClock,
       store,
@@ -350,10 +348,9 @@ class ClusterEngine implements Engine {
         peers.links.prepare(address, id);
       },
       handedOver: (partition, { id, address }, shutFor) => peers.links.handedOver(address, id, partition, shutFor),
-      readsAhead: {
-        tell: (partition, { id, address }) => tell(address, id, partition, 'read'),
-        done: (partition, { id, address }) => tell(address, id, partition, 'has_read'),
-      },
+      readsAhead: readsAhead(peers.links, record.partitions, (number) =>
+        settingsOf(config.coordinator, routes.now.map, number),
+      ),
       connect: (home) => this.#link(home, member.view.members.get(home.member)?.name),
       trouble: (error, partition) => this.#troubled(error, partition),
       watcher: {
