@@ -22,7 +22,7 @@ import { FORMAT } from '../../../cluster/store/format.js';
 import { openRedisStore } from '../../../cluster/store/redis/redis-store.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import type { Config } from '../../../config/config.js';
-import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Result } from '../../../coordinator.js';
+import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Result, SlowTurn } from '../../../coordinator.js';
 import { SharedUse } from '../../../core/core.js';
 import type { Audited } from '../../../grpc/call/audit.js';
 import { systemClock } from '../../../local/clock.js';
@@ -55,6 +55,7 @@ interface ClusterOptions {
   readonly audited: Audited | undefined;
   /** Told why it is not ready, whenever that changes; unset: it is. */
   readonly onReadiness: (why: string | undefined) => void;
+  readonly onSlow: (turn: SlowTurn) => void;
 }
 
 /** @throws CommandFailure; nothing is left open then */
@@ -339,6 +340,7 @@ class ClusterEngine implements Engine {
         new HomeCoordinator(settingsOf(config.coordinator, routes.now.map, options.partition.number), {
           ...options,
           shared: this.#shared,
+          onSlow: this.parts.onSlow,
         }),
       routes,
       policyAt: (queue, partition) => policyAt(config.coordinator, routes.now.map, partition, queue),
