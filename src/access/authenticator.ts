@@ -75,7 +75,8 @@ export class Authenticator {
         return token?.name === name && (token.until ?? Number.POSITIVE_INFINITY) > now;
       }
       case 'jwt':
-        return proof.until > now;
+        // A key that was taken out of the set because it was stolen may have signed until any year.
+        return proof.until > now && this.secrets.jwt?.has(proof.key) === true;
       case 'certificate':
       case 'unix':
         return true;
@@ -108,8 +109,8 @@ export class Authenticator {
   async #byJwt(verifier: JwtVerifier, token: string, sha256: string): Promise<Identified> {
     const verified = await verifier.verify(token, this.clock());
     if (!verified.ok) return noCredentials(`the signed token does not hold: ${verified.why}`);
-    const { name, until } = verified;
-    const known = this.#known(name, { by: 'jwt', until });
+    const { name, until, key } = verified;
+    const known = this.#known(name, { by: 'jwt', until, key });
     // The keys may have been replaced meanwhile.
     if (verifier === this.secrets.jwt && known.ok) this.#verified.set(sha256, known.value);
     return known;

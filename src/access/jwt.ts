@@ -1,5 +1,6 @@
 /** Signed tokens that somebody else gives out, as Kubernetes to its pods. */
-import type { JSONWebKeySet, JWTPayload } from 'jose';
+import { createPublicKey, KeyObject } from 'node:crypto';
+import type { JSONWebKeySet, JWK, JWTPayload } from 'jose';
 import { isName } from './principal.js';
 import type { JwtSettings } from './settings.js';
 
@@ -38,18 +39,25 @@ function isKeySet(value: unknown): value is JSONWebKeySet {
 }
 
 type Verified =
-  | { readonly ok: true; readonly name: string; readonly until: number }
+  | { readonly ok: true; readonly name: string; readonly until: number; readonly key: string }
   | { readonly ok: false; readonly why: string };
 
 export class JwtVerifier {
   /** Only who is to verify loads what verifies. */
   readonly #ready: ReturnType<typeof prepare>;
+  readonly #keys: ReadonlySet<string>;
 
   constructor(
     private readonly settings: JwtSettings,
     keys: JSONWebKeySet,
   ) {
     this.#ready = prepare(keys);
+    this.#keys = new Set(keys.keys.map(fingerprintIn).filter((key) => key !== undefined));
+  }
+
+  /** @param key the fingerprint of one that verified a token, in this set or in the one before it */
+  has(key: string): boolean {
+    return this.#keys.has(key);
   }
 
   /** @param now ms since the Unix epoch */
@@ -57,7 +65,7 @@ export class JwtVerifier {
     const { issuer, audience, name } = this.settings;
     const { jose, keySet } = await this.#ready;
     try {
-      const { payload } = await jose.jwtVerify(token, keySet, {
+      const { payload, key } = await jose.jwtVerify(token, keySet, {
         issuer,
         audience,
         algorithms: ALGORITHMS,
@@ -65,7 +73,7 @@ export class JwtVerifier {
         currentDate: new Date(now),
         requiredClaims: ['exp', name],
       });
-      return verified(payload, name);
+      return verified(payload, name, key instanceof Uint8Array ? '' : fingerprintOf(KeyObject.from(key)));
     } catch (error) {
       if (error instanceof jose.errors.JOSEError) return { ok: false, why: error.message };
       throw error;
@@ -78,9 +86,22 @@ async function prepare(keys: JSONWebKeySet) {
   return { jose, keySet: jose.createLocalJWKSet(keys) };
 }
 
-function verified(payload: JWTPayload, claim: string): Verified {
+/** Unset: Node cannot read it, so it verifies nothing. */
+function fingerprintIn(key: JWK): string | undefined {
+  try {
+    return fingerprintOf(createPublicKey({ key, format: 'jwk' }));
+  } catch {
+    return undefined;
+  }
+}
+
+function fingerprintOf(key: KeyObject): string {
+  return key.export({ type: 'spki', format: 'der' }).toString('base64');
+}
+
+function verified(payload: JWTPayload, claim: string, key: string): Verified {
   const name = payload[claim];
   if (typeof name !== 'string' || !isName(name))
     return { ok: false, why: `its claim "${claim}" is no name of 1 to 255 bytes without control characters` };
-  return { ok: true, name, until: ((payload.exp ?? 0) + CLOCK_TOLERANCE_S) * 1_000 };
+  return { ok: true, name, until: ((payload.exp ?? 0) + CLOCK_TOLERANCE_S) * 1_000, key };
 }

@@ -22,7 +22,7 @@ import type {
   Watch,
   Watcher,
 } from '../coordinator.js';
-import { plainId } from './own-ids.js';
+import { plainId, withPlainId } from './own-ids.js';
 import { EVERYTHING, notAllowed } from './permitted.js';
 import type { Principal } from './principal.js';
 import type { Verb } from './settings.js';
@@ -140,6 +140,7 @@ function plainExplanation(found: KeyExplanation): KeyExplanation {
   const { holder } = found;
   return {
     ...found,
+    why: holder?.session === undefined ? found.why : withPlainId(found.why, holder.session.id),
     line: found.line.map((entry) => ({ ...entry, id: plainId(entry.id) })),
     holder: holder && {
       ...holder,

@@ -15,7 +15,7 @@ import type {
   WithdrawRequest,
   YieldView,
 } from '../coordinator.js';
-import { ownId, PlainReply, plainId } from './own-ids.js';
+import { ownId, PlainReply, plainId, withPlainCandidate } from './own-ids.js';
 import { notAllowed } from './permitted.js';
 import type { Principal } from './principal.js';
 import type { Verb } from './settings.js';
@@ -89,6 +89,7 @@ function plainGroup(view: GroupView): GroupView {
     ...view,
     leader: view.leader && named<LeaderView>(view.leader),
     predecessor: named<PredecessorView>(view.predecessor),
+    waits: view.waits && { ...view.waits, why: withPlainCandidate(view.waits.why) },
   };
 }
 

@@ -1,14 +1,27 @@
 /** A session of a principal. Its id is its own: the same id of another one is another session. */
 import { randomUUID } from 'node:crypto';
-import type { HelloAnswer, HelloRequest, Reply, Session, TurnRef } from '../coordinator.js';
-import { ownId, PlainReply, plainId } from './own-ids.js';
+import type { HelloAnswer, HelloRequest, Refusal, Reply, Session, TurnRef } from '../coordinator.js';
+import { ownId, PlainReply, plainId, withoutOwnName } from './own-ids.js';
 import { PermittedCalls } from './permitted.js';
 
 export class PermittedSession extends PermittedCalls<Session> implements Session {
   /** Whoever may do nothing with any queue may have a session: each of its commands is refused. */
   hello(request: HelloRequest, reply: Reply<HelloAnswer>): void {
     const sessionId = ownId(this.principal, request.sessionId ?? randomUUID());
-    this.calls.hello({ ...request, sessionId }, new PlainReply(reply, plainHello));
+    this.calls.hello(
+      { ...request, sessionId },
+      new PlainReply(reply, plainHello, (refusal) => this.#plainRefusal(refusal)),
+    );
+  }
+
+  /** A second hello is told as which session this stream said hello. */
+  #plainRefusal(refusal: Refusal): Refusal {
+    if (refusal.kind !== 'bad_request') return refusal;
+    const violations = refusal.violations.map(({ field, description }) => ({
+      field,
+      description: withoutOwnName(this.principal, description),
+    }));
+    return { ...refusal, violations };
   }
 
   undeliverable(turns: readonly TurnRef[], unwanted?: boolean): void {

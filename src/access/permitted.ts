@@ -24,7 +24,7 @@ import type {
   Waiting,
 } from '../coordinator.js';
 import { counted, waitingOf } from './allowance.js';
-import { ownId, PlainReply, plainId } from './own-ids.js';
+import { itemIdRefusal, ownId, PlainReply, plainId } from './own-ids.js';
 import type { Principal } from './principal.js';
 import type { Verb } from './settings.js';
 
@@ -61,7 +61,7 @@ export class PermittedCalls<C extends Calls = Calls> implements Calls {
   submit(request: SubmitRequest, reply: Reply<SubmitAnswer>): Waiting {
     if (!this.#asks(reply, request.waitForRoom > 0)) return undefined;
     const may = this.#may('produce', request.queue, reply) && this.#mayWaitFor(request.items, reply);
-    if (!may) return undefined;
+    if (!may || !this.#areIdsClear('items', request.items, reply)) return undefined;
     const its = this.#counted(new PlainReply(reply, plainSubmit));
     return waitingOf(its, this.calls.submit(request, its));
   }
@@ -75,14 +75,7 @@ export class PermittedCalls<C extends Calls = Calls> implements Calls {
   ack(request: AckRequest, reply: Reply<AckAnswer>): Waiting {
     if (!this.#settles(reply) || !this.#may('consume', request.queue, reply)) return undefined;
     for (const { queue } of request.followUps) if (!this.#may('produce', queue, reply)) return undefined;
-    if (
-      request.followUps.length > 0 &&
-      !this.#mayWaitFor(
-        request.followUps.map(({ item }) => item),
-        reply,
-      )
-    )
-      return undefined;
+    if (request.followUps.length > 0 && !this.#mayFollow(request.followUps, reply)) return undefined;
     const { next } = request;
     if (next === undefined) return this.calls.ack(request, new PlainReply(reply, plainAck));
     if (!this.#mayAcquire(next, reply)) return undefined;
@@ -144,6 +137,22 @@ export class PermittedCalls<C extends Calls = Calls> implements Calls {
     return items.every(
       ({ after }) => after === undefined || after.every(({ queue }) => this.#may('produce', queue, reply)),
     );
+  }
+
+  #mayFollow(followUps: AckRequest['followUps'], reply: Reply<never>): boolean {
+    const items = followUps.map(({ item }) => item);
+    return this.#mayWaitFor(items, reply) && this.#areIdsClear('follow_ups', items, reply);
+  }
+
+  #areIdsClear(list: 'items' | 'follow_ups', items: readonly NewItem[], reply: Reply<never>): boolean {
+    const inner = list === 'items' ? '' : 'item.';
+    for (const [index, { itemId }] of items.entries()) {
+      const refusal = itemIdRefusal(`${list}[${index}].${inner}item_id`, itemId);
+      if (refusal === undefined) continue;
+      reply.refuse(refusal);
+      return false;
+    }
+    return true;
   }
 
   #may(verb: Verb, queue: string, reply: Reply<never>): boolean {

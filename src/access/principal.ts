@@ -7,8 +7,8 @@ const LONGEST_NAME = 255;
 /** By what it is known who somebody is: what can be taken away, or ends, ends what was opened with it. */
 export type Proof =
   | { readonly by: 'token'; readonly sha256: string }
-  /** `until`: ms since the Unix epoch. */
-  | { readonly by: 'jwt'; readonly until: number }
+  /** `until`: ms since the Unix epoch. `key`: the fingerprint of the one that it was verified with. */
+  | { readonly by: 'jwt'; readonly until: number; readonly key: string }
   | { readonly by: 'certificate'; readonly san: string }
   | { readonly by: 'unix' };
 

@@ -193,6 +193,25 @@ describe('signed tokens', () => {
     assert.match(outcome(await authenticator.identify(bearing(token))), /signature verification failed/);
   });
 
+  test('S426: one whose key was taken out of the set holds no more, whatever its end; of other keys the others hold on', async () => {
+    const authenticator = new Authenticator(SETTINGS, { tokens: tokens(), jwt: verifier }, () => NOW);
+    const found = await authenticator.identify(bearing(await sign({ ...CLAIMS, exp: NOW / 1_000 + 1e9 })));
+    assert.ok(found.ok);
+    const own = await exportJWK(pair.publicKey);
+    const next = { ...(await exportJWK(other.publicKey)), kid: 'two', alg: 'ES256' };
+    const using = (...keys: object[]) => {
+      authenticator.use({ tokens: tokens(), jwt: new JwtVerifier(JWT, parseKeys(JSON.stringify({ keys }))) });
+      return authenticator.holds(found.value);
+    };
+    const held = [
+      using({ ...own, kid: 'one', alg: 'ES256' }, next),
+      using(next, { ...own, kid: 'another name', use: 'sig' }),
+      using({ kty: 'AKP', alg: 'ML-DSA-44', pub: 'nothing that Node could read' }, own),
+      using(next),
+    ];
+    assert.deepEqual(held, [true, true, true, false]);
+  });
+
   test('a set of keys with a secret, a private key, or no key is refused', async () => {
     const open = JSON.stringify({ keys: [await exportJWK(pair.privateKey)] });
     const cases: readonly (readonly [string, RegExp])[] = [

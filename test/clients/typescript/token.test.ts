@@ -199,3 +199,39 @@ describe('the option', () => {
     );
   });
 });
+
+describe('a file with a token', () => {
+  const good: readonly (readonly [what: string, text: string])[] = [
+    ['ends with a line break of Windows', 'first\r\n'],
+    ['has spaces around it', '  first\t\n\n'],
+  ];
+  for (const [what, text] of good) {
+    test(`that ${what} counts`, async (t) => {
+      const { client, file } = await stage(t);
+      assert.equal((await ask(client({ file: file(text) }))).decision, 'accept');
+    });
+  }
+
+  const wrong: readonly (readonly [what: string, text: string, expected: RegExp])[] = [
+    ['is empty', '', /is empty, or has a space or a character beyond ASCII/],
+    ['has two lines', 'first\nsecond\n', /is empty, or has a space/],
+    ['begins with a byte order mark', '\ufefffirst', /a character beyond ASCII/],
+    ['is large', 'x'.repeat(1_048_576), /has 16384 characters; allowed are 8192/],
+  ];
+  for (const [what, text, expected] of wrong) {
+    test(`that ${what} is refused by connect, and its text is not shown`, async (t) => {
+      const { client, file } = await stage(t);
+      const path = file(text);
+      assert.throws(
+        () => client({ file: path }),
+        (error: unknown) =>
+          error instanceof KeyturnError && expected.test(error.message) && !/first|xx/.test(error.message),
+      );
+    });
+  }
+
+  test('that never ends is not read to its end', async (t) => {
+    const { client } = await stage(t);
+    assert.throws(() => client({ file: '/dev/zero' }), /has 16384 characters/);
+  });
+});

@@ -1,90 +1,20 @@
 /** Two principals on one sidecar: what one has, the other one neither gets nor learns of. */
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
-import { Metadata } from '@grpc/grpc-js';
-import { Authenticator, type Secrets } from '../../../src/access/authenticator.js';
-import type { Right } from '../../../src/access/settings.js';
-import { hashOf, Tokens } from '../../../src/access/tokens.js';
-import type { Coordinator } from '../../../src/coordinator.js';
+import { describe, test } from 'node:test';
 import {
   type DeadLetter,
   ListDeadLettersRequest,
   ListQueuesRequest,
   WatchEventsRequest,
 } from '../../../src/grpc/gen/keyturn/v1/admin.js';
-import {
-  AcquireRequest,
-  type Command,
-  EnQueueRequest,
-  NewItem,
-  type Turn,
-} from '../../../src/grpc/gen/keyturn/v1/coordinator.js';
-import { localCoordinator } from '../../support/local-coordinator.js';
+import { AcquireRequest, type Command, EnQueueRequest, NewItem } from '../../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { commands, expecting, SessionClient, seconds } from '../../support/session-client.js';
-import { message, type Sidecar, startSidecar } from '../../support/sidecar.js';
+import { message, type Sidecar } from '../../support/sidecar.js';
 import { until } from '../../support/until.js';
 import { failureIn, failureOf } from '../errors.js';
-
-const EVERYTHING: Right = { queues: ['shared', 'q'], groups: [], may: ['produce', 'consume', 'view', 'operate'] };
-const RIGHTS: Readonly<Record<string, readonly Right[]>> = {
-  ada: [EVERYTHING, { queues: ['ada.*'], groups: [], may: ['produce', 'consume', 'view', 'payload', 'operate'] }],
-  bob: [EVERYTHING, { queues: ['bob.*'], groups: [], may: ['produce', 'consume', 'view', 'operate'] }],
-};
+import { stage, turnOf } from './two-principals.js';
 
 type Call = NonNullable<Command['call']>;
-
-interface Stage extends Sidecar {
-  /** A session of this principal. */
-  session(name: string): SessionClient;
-  metadata(name: string): Metadata;
-  /** From now on only these have tokens. */
-  keep(...names: string[]): void;
-  readonly refusedCalls: string[];
-  readonly coordinator: Coordinator;
-}
-
-function secrets(names: readonly string[]): Secrets {
-  const tokens = names.map((name) => ({ name, sha256: hashOf(`secret-${name}`), until: undefined }));
-  return { tokens: new Tokens(tokens), jwt: undefined };
-}
-
-async function stage(t: TestContext): Promise<Stage> {
-  const settings = {
-    tokens: 't',
-    certificates: [],
-    jwt: undefined,
-    unix: undefined,
-    rights: new Map(Object.entries(RIGHTS)),
-    perClient: undefined,
-  };
-  const authenticator = new Authenticator(settings, secrets(['ada', 'bob']));
-  const coordinator = localCoordinator(t);
-  const refusedCalls: string[] = [];
-  const refused = (_: unknown, from: string, path: string, why: string) =>
-    void refusedCalls.push(`${from.replace(/:\d+$/, '')} ${path} ${why}`);
-  const sidecar = await startSidecar(t, coordinator, { access: { authenticator, refused } });
-  const metadata = (name: string) => {
-    const made = new Metadata();
-    made.set('authorization', `Bearer secret-${name}`);
-    return made;
-  };
-  return {
-    ...sidecar,
-    coordinator,
-    refusedCalls,
-    metadata,
-    session: (name) => new SessionClient(sidecar.raw, undefined, metadata(name)),
-    keep(...names) {
-      authenticator.use(secrets(names));
-      sidecar.server.endRevoked();
-    },
-  };
-}
-
-function turnOf(answer: { readonly turn?: Turn | undefined }): Turn {
-  assert.ok(answer.turn !== undefined, 'a turn was given');
-  return answer.turn;
-}
 
 describe('principals are apart', () => {
   test('a session id of another principal is another session: nobody is replaced, and no turn is taken over', async (t) => {

@@ -1,5 +1,5 @@
 /** The token that says who asks: from the options, a file that is read again, or a function. */
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { InterceptingCall, type Interceptor, status } from '@grpc/grpc-js';
 import { systemClock } from '../time/clock.js';
 import { wrongSetting } from '../words/option-checks.js';
@@ -14,6 +14,8 @@ export type TokenSource = string | { readonly file: string } | (() => string | P
 /** For calls a file is not read more often. */
 const READ_EVERY_MS = 1_000;
 const MOST_BYTES = 8_192;
+/** Room for the end of its line; what is longer is no token. A wrong path (a log, /dev/zero) must not fill the memory. */
+const MOST_READ = 2 * MOST_BYTES;
 const ALLOWED = 'a token, { file: PATH }, or a function that gives a token';
 /** What HTTP lets through in a header, without spaces. */
 const TOKEN = /^[\x21-\x7e]+$/;
@@ -54,13 +56,27 @@ function tokenFile(path: string): Tokens {
 function read(path: string): string {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readBounded(path);
   } catch (error) {
     throw wrongSetting(
       `token.file is ${shown(path)}: it cannot be read: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
   return checked(`the token in ${shown(path)}`, text.trim());
+}
+
+function readBounded(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const buffer = Buffer.alloc(MOST_READ);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < MOST_READ; length += read)
+      read = readSync(file, buffer, length, MOST_READ - length, null);
+    // Byte by byte: what is no ASCII, a mark of its order too, is refused as in all languages.
+    return buffer.toString('latin1', 0, length);
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** The token is a secret: no error shows it. */
