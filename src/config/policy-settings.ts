@@ -54,6 +54,10 @@ const POLICY: Table<Policy> = {
     kind: optional(duration(minLease, maxDelay), 'none', minLease),
     doc: 'Life of a turn however often it is renewed.',
   },
+  slowHold: {
+    kind: optional(duration(minLease, maxDelay), 'none', minLease),
+    doc: 'A turn that is held for longer is told in the log: its key, worker, items and their traces. Nothing else comes of it.',
+  },
   wait: { kind: duration(0, maxWait), doc: 'How long EnQueue waits if the request does not say.' },
   onWaitTimeout: {
     kind: choice('block', 'take_over'),

@@ -129,6 +129,13 @@ const ODD_POLICIES: readonly Relation<Policy, Surroundings>[] = [
         : undefined,
   },
   {
+    fields: ['slow_hold', 'max_hold'],
+    broken: ({ slowHold, maxHold }) =>
+      slowHold !== undefined && maxHold !== undefined && slowHold > maxHold
+        ? `is ${formatDuration(slowHold)}, above max_hold, ${formatDuration(maxHold)}: no turn is held for so long, so none is told`
+        : undefined,
+  },
+  {
     fields: ['when_full', 'waiting_per_key'],
     broken: ({ whenFull, waitingPerKey }) =>
       whenFull === 'replace' && waitingPerKey === 'unlimited'

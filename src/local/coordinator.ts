@@ -11,6 +11,7 @@ import type {
   SessionListener,
 } from '../coordinator.js';
 import { DRAINING } from '../core/contract/refusals.js';
+import type { SlowTurn } from '../core/contract/views.js';
 import type { Core, SharedUse } from '../core/core.js';
 import { LocalAdministration } from './administration.js';
 import { LocalCalls } from './calls.js';
@@ -50,6 +51,8 @@ export interface LocalOptions {
   readonly shared?: SharedUse;
   /** In front of everything that leaves. Only with a journal. */
   readonly gate?: Gate;
+  /** Told of turns that were held for longer than `slow_hold`, when they have ended. */
+  readonly onSlow?: (turn: SlowTurn) => void;
 }
 
 /** How the home of a partition begins. Its `clock` has to show as `wall` what the store's clock shows. */
@@ -78,11 +81,11 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   #closed: Promise<void> | undefined;
 
   constructor(settings: CoordinatorSettings, options: LocalOptions = {}) {
-    const { clock = systemClock, journal, partition, gate, shared } = options;
+    const { clock = systemClock, journal, partition, gate, shared, onSlow } = options;
     const emit = (state: StoreState) => this.#storeChanged(state);
     const seed = options.seed ?? clock.wall() + (partition?.number ?? 0);
     const tokenFloor = partition?.tokenFloor;
-    super(new Loop(settings, { clock, seed, journal, emit, partition, tokenFloor, gate, shared }), undefined);
+    super(new Loop(settings, { clock, seed, journal, emit, partition, tokenFloor, gate, shared, onSlow }), undefined);
     this.#clock = clock;
     this.#journal = journal;
     this.#emit = options.onStore ?? (() => undefined);

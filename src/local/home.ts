@@ -161,7 +161,8 @@ export class HomeCoordinator extends LocalCoordinator {
 
   #refuse(effect: Held, refusal: Refusal): void {
     if (effect.kind === 'flush_waiter') return effect.flushed(refusal);
-    if (effect.kind === 'notice' || effect.kind === 'replaced' || effect.kind === 'event') return;
+    if (effect.kind === 'notice' || effect.kind === 'replaced' || effect.kind === 'event' || effect.kind === 'slow')
+      return;
     if (this.loop.store?.isGone(effect) !== true) effect.to.refuse(refusal);
   }
 }

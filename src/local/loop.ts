@@ -1,5 +1,6 @@
 import type { Turn } from '../coordinator.js';
 import type { CoordinatorSettings } from '../core/contract/settings.js';
+import type { SlowTurn } from '../core/contract/views.js';
 import { Core, type Effect, type SharedUse, type Start } from '../core/core.js';
 import type { Clock } from './clock.js';
 import { type Held, turnsOf } from './durable/held.js';
@@ -25,6 +26,8 @@ interface LoopOptions {
   readonly shared: SharedUse | undefined;
   /** In front of everything that leaves. Only with a journal. */
   readonly gate: Gate | undefined;
+  /** Told of turns that were held for longer than `slow_hold`. */
+  readonly onSlow: ((turn: SlowTurn) => void) | undefined;
 }
 
 /**
@@ -262,6 +265,9 @@ export class Loop {
         return;
       case 'event':
         this.watches.emit(effect.event);
+        return;
+      case 'slow':
+        this.options.onSlow?.(effect.turn);
     }
   }
 

@@ -20,8 +20,10 @@ const LOGS = join(ROOT, '.cache', 'clients');
 /** Several times what a slow machine takes, first downloads included. */
 const LONGEST = { generate: 300, check: 900, conformance: 900, cluster: 600, mixed: 300, release: 600 };
 
-/** They wait for leases and processes most of the time: two at a time take little more than half as long. */
-const CHECKS_AT_ONCE = 2;
+/** They wait for leases and processes much of the time, and leave processors idle. */
+const CHECKS_AT_ONCE = 3;
+/** Scenarios, for the same reason. */
+const AT_ONCE = ['--at-once', '6'];
 const LONGEST_FIRST: readonly Language[] = ['java', 'python', 'go', 'typescript'];
 
 const outcomes: Outcome[] = [];
@@ -81,7 +83,7 @@ async function run(languages: readonly Language[]): Promise<void> {
   if (prepared.length === 0) return;
   section('Conformance: one suite for all clients');
   // A client with two faces is played with both.
-  const report = ['--language', prepared.join(','), '--markdown', join(LOGS, 'conformance.md')];
+  const report = [...AT_ONCE, '--language', prepared.join(','), '--markdown', join(LOGS, 'conformance.md')];
   await step('conformance', LONGEST.conformance, process.execPath, CONFORMANCE, ...report);
   say(`the table of all scenarios: ${relative(process.cwd(), join(LOGS, 'conformance.md'))}\n`);
   section('The same in a cluster: a gateway, behind it two homes and a Redis');
@@ -90,6 +92,7 @@ async function run(languages: readonly Language[]): Promise<void> {
     LONGEST.cluster,
     process.execPath,
     IN_A_CLUSTER,
+    ...AT_ONCE,
     '--language',
     prepared.join(','),
   );

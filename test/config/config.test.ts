@@ -125,6 +125,7 @@ test('every setting of a policy can be said', (t) => {
       when_full: replace
       lease: 30s
       max_hold: 5m
+      slow_hold: 1m
       wait: 0s
       on_wait_timeout: take_over
       ticket_ttl: 1s
@@ -152,6 +153,7 @@ test('every setting of a policy can be said', (t) => {
     whenFull: 'replace',
     lease: 30_000,
     maxHold: 300_000,
+    slowHold: 60_000,
     wait: 0,
     onWaitTimeout: 'take_over',
     ticketTtl: 1_000,

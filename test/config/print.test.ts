@@ -130,6 +130,7 @@ test('every setting is printed with its built-in value', () => {
       when_full: 'decline',
       lease: '20s',
       max_hold: 'none',
+      slow_hold: 'none',
       wait: '3s',
       on_wait_timeout: 'block',
       ticket_ttl: '10s',

@@ -11,7 +11,7 @@ import type { AcquireAnswer, EnQueueAnswer, Limits, Policy, Reply, TurnRef } fro
 import { Core, type Stream, type WaitingCall } from '../../src/core/core.js';
 import * as build from '../support/builders.js';
 import { FIRST_WALL } from '../support/fake-clock.js';
-import { atOnce, carry, okay } from './stage.js';
+import { atOnce, carry, isAnswer, okay } from './stage.js';
 
 /** `KEYTURN_CYCLES=100000 node --test dist/test/core/memory.test.js` looks five times as closely. */
 const CYCLES = Number(process.env['KEYTURN_CYCLES'] ?? 20_000);
@@ -138,7 +138,7 @@ class Table {
       next !== undefined;
       next = core.takeEffect() ?? core.takeHeld()
     ) {
-      if (next.kind !== 'event' && next.kind !== 'notice' && next.kind !== 'replaced') carry(next);
+      if (isAnswer(next)) carry(next);
     }
     return call;
   }

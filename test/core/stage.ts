@@ -19,6 +19,7 @@ import type {
   Reply,
   Result,
   SessionStamp,
+  SlowTurn,
   SubmitAnswer,
 } from '../../src/coordinator.js';
 import { Core, type Effect, type Start, type Stream, type WaitingCall, type Walk } from '../../src/core/core.js';
@@ -43,6 +44,8 @@ export class Stage {
   readonly told: string[] = [];
   /** What those who watch were told. */
   readonly events: CoordinatorEvent[] = [];
+  /** What the log was told of turns that were held for long. */
+  readonly slow: SlowTurn[] = [];
   /** The stream that calls come on from now on, if on one. */
   on: Stream | undefined;
   readonly #wallOffset: number;
@@ -175,7 +178,8 @@ export class Stage {
         assert.ok(this.core.isWatched, 'nobody watches, and nothing is paid for it');
         this.events.push(effect.event);
       }
-      if (effect.kind === 'event' || effect.kind === 'notice' || effect.kind === 'replaced') continue;
+      if (effect.kind === 'slow') this.slow.push(effect.turn);
+      if (!isAnswer(effect)) continue;
       this.told.push(`${this.#names.get(effect.to) ?? '?'} ${describe(effect)}`);
       carry(effect);
     }
@@ -213,7 +217,12 @@ export function lettersOf(walk: Result<Generator<undefined, DeadLetterPage> | un
   };
 }
 
-export type Told = Exclude<Effect, { kind: 'event' | 'notice' | 'replaced' }>;
+export type Told = Exclude<Effect, { kind: 'event' | 'slow' | 'notice' | 'replaced' }>;
+
+/** Somebody asked for it. */
+export function isAnswer(effect: Effect): effect is Told {
+  return effect.kind !== 'event' && effect.kind !== 'slow' && effect.kind !== 'notice' && effect.kind !== 'replaced';
+}
 
 /** @returns whether the one who asked could be told */
 export function carry(effect: Told): boolean {

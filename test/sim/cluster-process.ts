@@ -7,6 +7,7 @@ import type { HomeEntry } from '../../src/cluster/registry/registry.js';
 import type { ClusterRecord } from '../../src/cluster/store/cluster-store.js';
 import type { Coordinator, CoordinatorSettings } from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
+import { Rehearsal } from '../../src/local/durable/rehearsal.js';
 import { HomeCoordinator } from '../../src/local/home.js';
 import type { FakeEngine } from '../support/cluster/fake-engine.js';
 import type { FakeRegistry, FakeRegistryEngine } from '../support/cluster/fake-registry.js';
@@ -115,6 +116,7 @@ export class SimProcess {
     this.registry = world.registry.open(name, this.clock);
     for (const { wire } of [this.store, this.registry]) wire.deliver = (task) => this.clock.run(task);
     this.routes = new FollowedRoutes(world.record);
+    const rehearsal = new Rehearsal(this.clock, (number) => settingsOf(settings, this.routes.now.map, number));
     this.member = new ClusterMember({
       clock: this.clock,
       store: this.store,
@@ -135,6 +137,7 @@ export class SimProcess {
       readsAhead: {
         tell: (partition, { id }) => world.tells(this, id, ({ member }) => member.readAhead(partition)),
         done: (partition, { id }) => world.tells(this, id, ({ member }) => member.hasReadAhead(partition)),
+        rehearse: (number, slices) => rehearsal.run({ number, of: partitions }, slices),
       },
       trouble: (error, partition) => {
         if (error instanceof TypeError) world.broken(`${name}: ${error.stack}`);

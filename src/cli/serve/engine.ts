@@ -1,6 +1,6 @@
 /** What decides about turns in this process, with all that it stands on. */
 import type { Config } from '../../config/config.js';
-import type { Cluster, ClusterNumbers, Coordinator } from '../../coordinator.js';
+import type { Cluster, ClusterNumbers, Coordinator, SlowTurn } from '../../coordinator.js';
 import { LocalCoordinator } from '../../local/coordinator.js';
 import type { StoreState } from '../../local/durable/state.js';
 import { failData, openDataDirectory } from './data-directory.js';
@@ -27,9 +27,13 @@ export interface Engine {
 }
 
 /** One process that decides alone; what is durable is kept in its directory. @throws CommandFailure */
-export async function openAlone(config: Config, onStore: (state: StoreState) => void): Promise<Engine> {
+export async function openAlone(
+  config: Config,
+  onStore: (state: StoreState) => void,
+  onSlow: (turn: SlowTurn) => void,
+): Promise<Engine> {
   const journal = await openDataDirectory(config);
-  const coordinator = new LocalCoordinator(config.coordinator, { onStore, ...(journal && { journal }) });
+  const coordinator = new LocalCoordinator(config.coordinator, { onStore, onSlow, ...(journal && { journal }) });
   return {
     coordinator,
     isNew: journal?.before.lastWrite === undefined,

@@ -2,7 +2,7 @@
 import { type Address, formatAddress, isLocal, parseAddress } from '../../config/address.js';
 import type { Config } from '../../config/config.js';
 import type { TlsMaterial } from '../../config/tls-files.js';
-import type { Cluster, Coordinator, DrainReport } from '../../coordinator.js';
+import type { Cluster, Coordinator, DrainReport, SlowTurn } from '../../coordinator.js';
 import { isDurable } from '../../core/contract/policy.js';
 import type { Audited } from '../../grpc/call/audit.js';
 import type { Refused } from '../../grpc/call/door.js';
@@ -18,6 +18,7 @@ import { Certificates } from './certificates.js';
 import { diskSpace } from './disk-space.js';
 import { type Engine, openAlone } from './engine.js';
 import { Readiness } from './readiness.js';
+import { SlowHolds } from './slow-holds.js';
 import { StartupHold } from './startup-hold.js';
 
 interface SidecarOptions {
@@ -62,7 +63,8 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
   const control = AccessControl.open(config.access, log);
   const audit =
     config.server.audit === 'stderr' ? auditLines((line) => process.stderr.write(line), systemClock) : undefined;
-  const engine = await openEngine(config, { log, version, readiness, audited: audit?.audited });
+  const slow = new SlowHolds(config, systemClock, (fields, message) => log.warn(fields, message));
+  const engine = await openEngine(config, { log, version, readiness, audited: audit?.audited, onSlow: slow.ended });
   const { coordinator } = engine;
   try {
     const surroundings = async () => ({
@@ -91,11 +93,12 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
     engine.listens?.(server.address);
     void certificates?.watch((material) => server.useCertificates(material));
     control?.watch(() => server.endRevoked());
+    slow.watch(coordinator);
     warnBeyondLoopback(config, log);
     readiness.listening();
     const { host } = tcp(config.server.httpListen);
     const onReady = () => hold.note(coordinator, log);
-    return running({ engine, grpc, http, watches: [certificates, control], readiness, host, onReady });
+    return running({ engine, grpc, http, watches: [certificates, control, slow], readiness, host, onReady });
   } catch (error) {
     http?.forceStop();
     await engine.close();
@@ -106,14 +109,16 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
 interface Around extends SidecarOptions {
   readonly readiness: Readiness;
   readonly audited: Audited | undefined;
+  readonly onSlow: (turn: SlowTurn) => void;
 }
 
-async function openEngine(config: Config, { log, version, readiness, audited }: Around): Promise<Engine> {
+async function openEngine(config: Config, { log, version, readiness, audited, onSlow }: Around): Promise<Engine> {
   const { cluster } = config;
-  if (cluster === undefined) return openAlone(config, (state) => readiness.storeChanged(state));
+  if (cluster === undefined) return openAlone(config, (state) => readiness.storeChanged(state), onSlow);
   // Only here: it is a third of all that there is to load.
   const { openCluster } = await import('./cluster/cluster-engine.js');
-  return openCluster(config, cluster, { log, version, audited, onReadiness: (why) => readiness.clusterChanged(why) });
+  const onReadiness = (why: string | undefined) => readiness.clusterChanged(why);
+  return openCluster(config, cluster, { log, version, audited, onReadiness, onSlow });
 }
 
 interface Parts {

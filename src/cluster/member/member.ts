@@ -124,7 +124,7 @@ export class ClusterMember implements Homes {
     this.#changes = new HomeChanges(clock);
     this.#moves = new Moves(ttl);
     this.#epochs = new Array<number>(partitions).fill(0);
-    this.#reading = new ReadingAhead(clock, store, (partition) => this.#handOvers.sayRead(partition));
+    this.#reading = new ReadingAhead(clock, store, options.readsAhead, (one) => this.#handOvers.sayRead(one));
     this.#handOvers = new HandOvers({
       clock,
       own: () => this.#own,

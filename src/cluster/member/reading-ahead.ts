@@ -1,3 +1,4 @@
+import type { Row } from '../../core/contract/rows.js';
 import type { Clock } from '../../local/clock.js';
 import type { Member } from '../registry/registry.js';
 import type { ClusterStore, PartitionAhead } from '../store/cluster-store.js';
@@ -8,6 +9,8 @@ export interface ReadsAhead {
   readonly tell: (partition: number, to: Member) => void;
   /** The home is told that this member has read them. */
   readonly done: (partition: number, home: Member) => void;
+  /** The rows will have to be restored in a hurry. */
+  readonly rehearse?: (partition: number, slices: () => Iterable<readonly Row[]>) => Promise<void>;
 }
 
 /** Partitions that are read at once, or are kept: as many as a member that leaves hands over at once. */
@@ -35,6 +38,7 @@ export class ReadingAhead {
   constructor(
     private readonly clock: Clock,
     private readonly store: Pick<ClusterStore, 'readAhead'>,
+    private readonly options: Pick<ReadsAhead, 'rehearse'> | undefined,
     private readonly hasRead: (partition: number) => void,
   ) {}
 
@@ -74,6 +78,8 @@ export class ReadingAhead {
 
   async #whole(partition: number, isWanted: () => boolean): Promise<PartitionAhead | undefined> {
     const ahead = await this.store.readAhead(partition);
+    // While its home serves; what is written meanwhile is read behind it.
+    if (ahead !== undefined && isWanted()) await this.options?.rehearse?.(partition, () => ahead.slices());
     for (let left = ROUNDS - 1; left > 0; left -= 1) {
       if (!isWanted() || (await ahead?.catchUp()) !== true) return undefined;
     }

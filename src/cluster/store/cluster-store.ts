@@ -137,6 +137,8 @@ export interface ClusterSight {
 export interface PartitionAhead {
   /** Reads what was written meanwhile. @returns whether it is still of use. @throws JournalError */
   catchUp(): Promise<boolean>;
+  /** In the order in which they are restored. */
+  slices(): Iterable<readonly Row[]>;
 }
 
 /** Rows of a whole partition, written beside those that count. */

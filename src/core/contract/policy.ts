@@ -22,6 +22,8 @@ export interface Policy {
   readonly whenFull: 'decline' | 'replace';
   readonly lease: number;
   readonly maxHold: number | undefined;
+  /** A turn that is held for longer is told in the log; nothing else comes of it. */
+  readonly slowHold: number | undefined;
   readonly wait: number;
   readonly onWaitTimeout: 'block' | 'take_over';
   readonly ticketTtl: number;
@@ -60,6 +62,7 @@ export const BUILT_IN_POLICY: Policy = Object.freeze({
   whenFull: 'decline',
   lease: 20_000,
   maxHold: undefined,
+  slowHold: undefined,
   wait: 3_000,
   onWaitTimeout: 'block',
   ticketTtl: 10_000,

@@ -287,6 +287,23 @@ export interface QueueStats {
   readonly rejected: Readonly<Record<string, number>>;
 }
 
+/** A turn that was held for longer than `slow_hold` of its queue. */
+export interface SlowTurn {
+  readonly queue: string;
+  readonly key: string;
+  readonly token: number;
+  readonly consumerId: string;
+  /** From its start to its end, ms. */
+  readonly held: number;
+  readonly slowHold: number;
+  readonly how: SettlementWay;
+  /** Of its items, the first few. */
+  readonly itemIds: readonly string[];
+  readonly items: number;
+  /** Of the first item that has one in memory: W3C Trace Context, as the client wrote it. */
+  readonly traceparent: string | undefined;
+}
+
 /** The numbers of one queue, to be asked for whenever: the same object for as long as there is the queue. */
 export interface QueueNumbers {
   readonly name: string;

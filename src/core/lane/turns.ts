@@ -13,6 +13,7 @@ import { markRoom } from '../state/marks.js';
 import { type Assignment, type DispatchTicket, type Lane, type Stream, Turn } from '../state/records.js';
 import type { Ending, SettledBy } from '../state/settlement.js';
 import { remember } from '../state/settlements.js';
+import { tellSlow } from '../state/slow-turns.js';
 import type { CoreState } from '../state/state.js';
 import { forgetTurn, keepTurn } from '../state/tickets.js';
 import { after } from '../structures/due.js';
@@ -230,14 +231,18 @@ export function endTurn(state: CoreState, turn: Turn, ending: Ending, now: numbe
   queue.usedAt = now;
   // What was done or started meanwhile may be declined of a batch that waits for room: it needs less then.
   markRoom(state, queue);
-  queue.counters.settlements[wayOf(ending)] += 1;
+  const how = wayOf(ending);
+  queue.counters.settlements[how] += 1;
+  const held = now - turn.since;
+  const { slowHold } = queue.policy;
+  if (slowHold !== undefined && held > slowHold) tellSlow(state, turn, { held, slowHold, how });
   if (turn.assignment.kind === 'items' && turn.assignment.done) endHandedOut(queue, turn.assignment.items);
-  queue.counters.hold.add((now - turn.since) / 1_000);
+  queue.counters.hold.add(held / 1_000);
   remember(lane, turn.token, typeof turn.ticket === 'string' ? turn.ticket : undefined, ending, unseen);
   forgetTurn(state.dispatchTickets, turn);
   // Last: from here on the lane has no turn, and may start the next one.
   release(state, turn);
-  if (state.watching) tellEnd(state, turn, wayOf(ending), now);
+  if (state.watching) tellEnd(state, turn, how, now);
 }
 
 /** The label under which the end is counted. Abandoned by a caller and released by a Nack count as one. */

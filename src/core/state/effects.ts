@@ -14,7 +14,7 @@ import type {
   SessionListener,
   SubmitAnswer,
 } from '../contract/model.js';
-import type { CoordinatorEvent } from '../contract/views.js';
+import type { CoordinatorEvent, SlowTurn } from '../contract/views.js';
 
 /**
  * What a step of the core wants done. The loop carries effects out in order. The core never calls a Reply.
@@ -41,4 +41,5 @@ export type Effect =
   | { readonly kind: 'refuse'; readonly to: Reply<never>; readonly refusal: Refusal }
   | { readonly kind: 'notice'; readonly to: SessionListener; readonly notice: Notice }
   | { readonly kind: 'replaced'; readonly to: SessionListener }
-  | { readonly kind: 'event'; readonly event: CoordinatorEvent };
+  | { readonly kind: 'event'; readonly event: CoordinatorEvent }
+  | { readonly kind: 'slow'; readonly turn: SlowTurn };

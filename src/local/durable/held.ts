@@ -40,6 +40,7 @@ export function tellsOfChange(effect: Effect): boolean {
     case 'renew':
     case 'hello':
     case 'event':
+    case 'slow':
     case 'candidate':
     case 'reported':
     case 'leader':
@@ -61,6 +62,7 @@ export function refuseHeld(held: Exclude<Held, Hello>, refusal: Refusal, gone: G
     case 'notice':
     case 'replaced':
     case 'event':
+    case 'slow':
       return undefined;
     case 'enqueue':
     case 'dequeue':

@@ -10,7 +10,7 @@ const BUDGET = 1_000;
 const EMIT_EVERY = 1_000;
 
 interface Recovery {
-  readonly journal: Journal;
+  readonly journal: Pick<Journal, 'before' | 'read'>;
   readonly clock: Clock;
   /** @param tokenFloor all tokens so far are smaller; unset: there are none */
   readonly makeCore: (tokenFloor: number | undefined) => Core;

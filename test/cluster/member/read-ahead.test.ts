@@ -1,7 +1,7 @@
 /** The next home reads the rows of a partition while its home still serves. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ReadingAhead } from '../../../src/cluster/member/reading-ahead.js';
+import { ReadingAhead, type ReadsAhead } from '../../../src/cluster/member/reading-ahead.js';
 import type { PartitionAhead } from '../../../src/cluster/store/cluster-store.js';
 import { FakeClock } from '../../support/fake-clock.js';
 import { MembersStage, TTL, workerAt } from './stage.js';
@@ -110,7 +110,7 @@ describe('a hand-over', () => {
 });
 
 describe('rows that are read ahead', () => {
-  function reading() {
+  function reading(rehearse?: ReadsAhead['rehearse']) {
     const clock = new FakeClock();
     const read: number[] = [];
     const told: number[] = [];
@@ -119,20 +119,55 @@ describe('rows that are read ahead', () => {
       read.push(partition);
       return new Promise<PartitionAhead | undefined>((end) => ends.set(partition, end));
     };
-    const it = new ReadingAhead(clock, { readAhead }, (partition) => told.push(partition));
+    const it = new ReadingAhead(clock, { readAhead }, { ...(rehearse && { rehearse }) }, (partition) =>
+      told.push(partition),
+    );
     const end = async (partition: number, ahead: PartitionAhead | undefined) => {
       ends.get(partition)?.(ahead);
       await new Promise(setImmediate);
     };
     return { clock, read, told, it, end };
   }
-  const GOOD: PartitionAhead = { catchUp: async () => true };
+  const GOOD: PartitionAhead = { catchUp: async () => true, slices: () => [] };
 
   it('S385: are of eight partitions at most, and who hands over another one is told to go on', async () => {
     const { read, told, it } = reading();
     for (let partition = 0; partition < 10; partition += 1) it.begin(partition);
     assert.deepEqual(read, [0, 1, 2, 3, 4, 5, 6, 7]);
     assert.deepEqual(told, [8, 9]);
+  });
+
+  it('S453: are rehearsed before the home is told, and what is written meanwhile is read behind that', async () => {
+    const did: string[] = [];
+    const ahead: PartitionAhead = {
+      catchUp: async () => did.push('catch up') > 0,
+      slices: () => [[], []],
+    };
+    let isRehearsed = () => {};
+    const { told, it, end } = reading((partition, slices) => {
+      did.push(`rehearse ${partition}, ${[...slices()].length} slices`);
+      return new Promise<void>((done) => {
+        isRehearsed = done;
+      });
+    });
+    it.begin(1);
+    await end(1, ahead);
+    assert.deepEqual([did, told], [['rehearse 1, 2 slices'], []]);
+    isRehearsed();
+    await new Promise(setImmediate);
+    assert.deepEqual([did, told], [['rehearse 1, 2 slices', 'catch up', 'catch up'], [1]]);
+    assert.equal(it.take(1), ahead);
+  });
+
+  it('S453: are not rehearsed for nobody', async () => {
+    const did: number[] = [];
+    const { it, end } = reading(async (partition) => void did.push(partition));
+    it.begin(1);
+    it.take(1);
+    await end(1, GOOD);
+    it.begin(2);
+    await end(2, undefined);
+    assert.deepEqual(did, []);
   });
 
   it('S385: are taken once, and kept for 10 s', async () => {
@@ -156,10 +191,10 @@ describe('rows that are read ahead', () => {
     assert.deepEqual(told, []);
     assert.equal(it.take(1), undefined);
     it.begin(1);
-    await end(1, { catchUp: async () => false });
+    await end(1, { ...GOOD, catchUp: async () => false });
     assert.deepEqual(told, [1]);
     it.begin(1);
-    await end(1, { catchUp: () => Promise.reject(new Error('the store is away')) });
+    await end(1, { ...GOOD, catchUp: () => Promise.reject(new Error('the store is away')) });
     assert.deepEqual(told, [1, 1]);
     assert.deepEqual(read, [1, 1, 1]);
     it.end();

@@ -6,6 +6,7 @@ import { FollowedRoutes } from '../../../src/cluster/partitions/followed-routes.
 import { policyAt, settingsOf } from '../../../src/cluster/partitions/partition-settings.js';
 import type { Member } from '../../../src/cluster/registry/registry.js';
 import type { ClusterRecord } from '../../../src/cluster/store/cluster-store.js';
+import { Rehearsal } from '../../../src/local/durable/rehearsal.js';
 import { HomeCoordinator } from '../../../src/local/home.js';
 import { Worker } from '../../contract/worker.js';
 import { RemoteHome } from '../../sim/cluster-network.js';
@@ -103,6 +104,7 @@ export class MembersStage {
     const queues = { q: { durable: true, wait: 60_000 } };
     const said = settings({ queues, ...this.change });
     const routes = new FollowedRoutes(this.store.recordNow ?? this.#record());
+    const rehearsal = new Rehearsal(own, (number) => settingsOf(said, routes.now.map, number));
     const member = new ClusterMember({
       clock: own,
       store,
@@ -134,6 +136,7 @@ export class MembersStage {
         readsAhead: {
           tell: (partition, to) => this.#tell('read', partition, to.id, (it) => it.readAhead(partition)),
           done: (partition, to) => this.#tell('has read', partition, to.id, (it) => it.hasReadAhead(partition)),
+          rehearse: (number, slices) => rehearsal.run({ number, of: this.partitions }, slices),
         },
       }),
       trouble: (error, partition) => {

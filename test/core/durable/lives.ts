@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { CoordinatorSettings, DeliveredItem } from '../../../src/coordinator.js';
 import type { Row, RowChange, RowId } from '../../../src/core/contract/rows.js';
+import type { Core } from '../../../src/core/core.js';
 import type { Clock } from '../../../src/local/clock.js';
 import { KEYS, QUEUES, SESSIONS } from '../../model/commands.js';
 import { deQueueRequest } from '../../support/builders.js';
@@ -37,15 +38,22 @@ export class Restarting extends OnCore {
     const rows = this.#disk.rows();
     const { lastWrite } = this.#disk.past;
     const [floor] = rows;
-    this.core = this.begin(floor?.table === 'floor' ? floor.token : undefined);
-    for (let at = 0; at < rows.length; at += SLICE)
-      this.core.restore(rows.slice(at, at + SLICE), this.now, { lastWrite });
-    assert.deepEqual(this.core.stranded, []);
-    while (this.core.finishRestore(this.now, SLICE));
+    const tokenFloor = floor?.table === 'floor' ? floor.token : undefined;
+    // A core that nobody keeps: rows are not changed by who takes them in, so another one may take them, too.
+    this.#restored(rows, lastWrite, tokenFloor);
+    this.core = this.#restored(rows, lastWrite, tokenFloor);
     assert.ok(!this.core.hasEffects && !this.core.hasHeld, 'a start tells nobody anything');
     this.#sameAgain(rows);
     this.restarts += 1;
     this.settle();
+  }
+
+  #restored(rows: readonly Row[], lastWrite: number | undefined, tokenFloor: number | undefined): Core {
+    const core = this.begin(tokenFloor);
+    for (let at = 0; at < rows.length; at += SLICE) core.restore(rows.slice(at, at + SLICE), this.now, { lastWrite });
+    assert.deepEqual(core.stranded, []);
+    while (core.finishRestore(this.now, SLICE));
+    return core;
   }
 
   protected override content(seq: number): Pick<DeliveredItem, 'payload' | 'headers'> {

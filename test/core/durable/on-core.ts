@@ -138,6 +138,7 @@ export abstract class OnCore implements Coordinator {
       case 'replaced':
         return effect.to.replaced();
       case 'event':
+      case 'slow':
         return;
       default: {
         const arranged = this.#arranged(effect);

@@ -22,10 +22,9 @@ import { FORMAT } from '../../../cluster/store/format.js';
 import { openRedisStore } from '../../../cluster/store/redis/redis-store.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import type { Config } from '../../../config/config.js';
-import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Result } from '../../../coordinator.js';
+import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Result, SlowTurn } from '../../../coordinator.js';
 import { SharedUse } from '../../../core/core.js';
 import type { Audited } from '../../../grpc/call/audit.js';
-import type { HandOverStep } from '../../../grpc/peer/hand-over-step.js';
 import { systemClock } from '../../../local/clock.js';
 import { HomeCoordinator } from '../../../local/home.js';
 import type { Logger } from '../../../observability/logger.js';
@@ -39,6 +38,7 @@ import { PartitionLog } from './partition-log.js';
 import { partitionsByState } from './partitions-by-state.js';
 import { reachedAt } from './peer-address.js';
 import { type Peers, startPeers } from './peers.js';
+import { readsAhead } from './reads-ahead.js';
 import { Standing } from './standing.js';
 import { TakingIn, takeInBefore } from './taking-in.js';
 import { TroubleLog } from './trouble-log.js';
@@ -55,6 +55,7 @@ interface ClusterOptions {
   readonly audited: Audited | undefined;
   /** Told why it is not ready, whenever that changes; unset: it is. */
   readonly onReadiness: (why: string | undefined) => void;
+  readonly onSlow: (turn: SlowTurn) => void;
 }
 
 /** @throws CommandFailure; nothing is left open then */
@@ -315,8 +316,6 @@ class ClusterEngine implements Engine {
   #member(): ClusterMember {
     const { config, cluster, routes, registry, store, peers, version } = this.parts;
     const { record } = routes.now;
-    const tell = (address: string, id: string, partition: number, step: HandOverStep) =>
-      peers.links.handedOver(address, id, partition, 0, step);
     const member: ClusterMember = new ClusterMember({
       clock: systemClock,
       store,
@@ -341,6 +340,7 @@ class ClusterEngine implements Engine {
         new HomeCoordinator(settingsOf(config.coordinator, routes.now.map, options.partition.number), {
           ...options,
           shared: this.#shared,
+          onSlow: this.parts.onSlow,
         }),
       routes,
       policyAt: (queue, partition) => policyAt(config.coordinator, routes.now.map, partition, queue),
@@ -350,10 +350,9 @@ class ClusterEngine implements Engine {
         peers.links.prepare(address, id);
       },
       handedOver: (partition, { id, address }, shutFor) => peers.links.handedOver(address, id, partition, shutFor),
-      readsAhead: {
-        tell: (partition, { id, address }) => tell(address, id, partition, 'read'),
-        done: (partition, { id, address }) => tell(address, id, partition, 'has_read'),
-      },
+      readsAhead: readsAhead(peers.links, record.partitions, (number) =>
+        settingsOf(config.coordinator, routes.now.map, number),
+      ),
       connect: (home) => this.#link(home, member.view.members.get(home.member)?.name),
       trouble: (error, partition) => this.#troubled(error, partition),
       watcher: {

@@ -63,6 +63,7 @@ const policy = object<Policy>({
   whenFull: word('decline', 'replace'),
   lease: number,
   maxHold: maybe(number),
+  slowHold: maybe(number),
   wait: number,
   onWaitTimeout: word('block', 'take_over'),
   ticketTtl: number,
