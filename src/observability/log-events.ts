@@ -2,7 +2,7 @@
  * What the log says, each line under a name that stays: for those who count or filter lines. A text may be said better
  * in another version, its name goes on. docs/LOGS.md says of each what it means, and what to do.
  */
-export interface LogEvent {
+interface LogEvent {
   readonly event: string;
   readonly level: 'info' | 'warn' | 'error' | 'fatal';
   /** With … for what differs from line to line. */
@@ -36,6 +36,13 @@ export const LOG_EVENTS: readonly LogEvent[] = [
     says: 'no more than … connections (limits.connections) may be open: those that came later are refused',
   },
   { event: 'leader_asked_to_yield', level: 'info', says: 'a leader was asked to hand over' },
+  { event: 'slow_hold_ended', level: 'warn', says: 'a turn was held for longer than slow_hold' },
+  { event: 'slow_holds_left_out', level: 'warn', says: 'more turns were held for longer than slow_hold' },
+  {
+    event: 'slow_hold',
+    level: 'warn',
+    says: 'a turn is held for longer than slow_hold; "keyturn keys QUEUE --state PROCESS" lists who has turns',
+  },
   // Who may ask.
   { event: 'caller_refused', level: 'warn', says: 'a caller was not let in' },
   {
@@ -97,22 +104,3 @@ export const LOG_EVENTS: readonly LogEvent[] = [
   { event: 'link_call_failed', level: 'error', says: 'a call to another sidecar failed inside this one' },
   { event: 'waiting_call_failed', level: 'error', says: 'a call that waited for a home failed inside the sidecar' },
 ];
-
-/** The settings' own words are in none of our sentences: who writes them names the event. */
-const ANYTHING = '…';
-const EXACT = new Map<string, string>();
-const FORMS: (readonly [form: RegExp, event: string])[] = [];
-for (const { event, says } of LOG_EVENTS) {
-  if (!says.includes(ANYTHING)) EXACT.set(says, event);
-  else if (says !== ANYTHING) FORMS.push([formOf(says), event]);
-}
-
-/** Unset: a line that nobody has named. */
-export function eventOf(message: string): string | undefined {
-  return EXACT.get(message) ?? FORMS.find(([form]) => form.test(message))?.[1];
-}
-
-function formOf(says: string): RegExp {
-  const parts = says.split(ANYTHING).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${parts.join('.+')}$`, 's');
-}

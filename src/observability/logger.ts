@@ -1,7 +1,7 @@
 /** The log: JSON lines on stderr, readable ones on a terminal. */
 import { destination, type Logger, type LoggerOptions, pino, stdSerializers, stdTimeFunctions } from 'pino';
+import { eventOf } from './event-of.js';
 import { harmless, harmlessWithin } from './harmless.js';
-import { eventOf } from './log-events.js';
 
 export type { Logger };
 
