@@ -87,16 +87,17 @@ export const CAUSES: readonly Cause[] = [
   },
   {
     alerts: ['StoreFellBack'],
-    what: 'Redis is killed, and comes back as it was before the last writes',
+    what: 'Redis is killed, and comes back as it was before the last writes, again and again; then it lives',
     at: 'home',
     isShort: true,
     async bring({ client, redis }) {
       const submit = () => client.submit({ queue: 'orders', items: [{ key: 'customer-7' }] }, { timeout: 30_000 });
-      await submit();
-      await redis?.save();
-      await submit();
-      await redis?.crash();
-      return async () => undefined;
+      return again(4_000, async () => {
+        await submit();
+        await redis?.save();
+        await submit();
+        await redis?.crash();
+      });
     },
   },
   {
