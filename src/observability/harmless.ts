@@ -37,10 +37,11 @@ export function harmlessJson(value: unknown): string {
 /** How deep a value of a log line is looked through. */
 const DEEPEST = 4;
 
-/** All texts within a value, names of fields included. Errors and what is deeper are left to whoever writes them. */
+/** All texts within a value, names of fields included. An error is its name and what it says: JSON would show neither. */
 export function harmlessWithin(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return harmless(value);
-  if (typeof value !== 'object' || value === null || value instanceof Error) return value;
+  if (value instanceof Error) return harmless(String(value));
+  if (typeof value !== 'object' || value === null) return value;
   if (depth >= DEEPEST) return '…';
   if (Array.isArray(value)) return value.map((one) => harmlessWithin(one, depth + 1));
   return Object.fromEntries(

@@ -1,6 +1,7 @@
 /** The log: JSON lines on stderr, readable ones on a terminal. */
 import { destination, type Logger, type LoggerOptions, pino, stdSerializers, stdTimeFunctions } from 'pino';
-import { harmless, harmlessLines, harmlessWithin } from './harmless.js';
+import { eventOf } from './event-of.js';
+import { harmless, harmlessWithin } from './harmless.js';
 
 export type { Logger };
 
@@ -25,7 +26,7 @@ export async function createLogger({ level, terminal }: LogOptions): Promise<Log
       logMethod(args, method) {
         const [first, message, ...rest] = args;
         if (message === undefined) method.apply(this, [harmlessText(first)]);
-        else method.apply(this, [harmlessText(first), harmless(message), ...rest.map(harmlessText)]);
+        else method.apply(this, [named(first, message), harmless(message), ...rest.map(harmlessText)]);
       },
     },
   };
@@ -35,21 +36,37 @@ export async function createLogger({ level, terminal }: LogOptions): Promise<Log
   return pino(options, pretty({ destination: STDERR, sync: true, colorize: true, translateTime: 'SYS:HH:MM:ss.l' }));
 }
 
+/** Before all other fields the name of what is said, unless who says it has named it. */
+function named(fields: unknown, message: string): unknown {
+  const event = eventOf(message);
+  if (event === undefined || typeof fields !== 'object' || fields === null) return harmlessText(fields);
+  return { event, ...fields };
+}
+
 function harmlessText(value: unknown): unknown {
   return typeof value === 'string' ? harmless(value) : value;
 }
 
 function harmlessFields(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [harmless(name), harmlessWithin(value)]));
+  const entries = Object.entries(fields);
+  return Object.fromEntries(
+    // The serializer of `err` comes after this, and wants the error itself.
+    entries.map(([name, value]) => [harmless(name), name === 'err' ? value : harmlessWithin(value)]),
+  );
 }
 
-/** A stack has lines; its first ones may have those of a foreign text. */
-function harmlessError(error: Error): object {
+/** What is thrown may be anything. */
+function harmlessError(error: unknown): unknown {
+  if (!(error instanceof Error)) return harmlessWithin(error);
   const { message, stack, ...rest } = stdSerializers.err(error);
-  const frames = stack.slice(stack.indexOf('\n    at '));
-  return {
-    ...harmlessFields(rest),
-    message: harmless(message),
-    stack: `${error.name}: ${harmless(message)}${harmlessLines(frames)}`,
-  };
+  const head = `${harmless(error.name)}: ${harmless(message)}`;
+  return { ...harmlessFields(rest), message: harmless(message), stack: [head, ...framesOf(stack)].join('\n') };
+}
+
+/** A stack has lines; those of a foreign text, in the message of the error or of its cause, are none of its frames. */
+function framesOf(stack: string): readonly string[] {
+  return stack
+    .split('\n')
+    .filter((line) => /^(?: {4}at |caused by: )/.test(line))
+    .map(harmless);
 }

@@ -145,6 +145,9 @@ describe('commands and log, when every field that a client chooses is nasty', { 
         log.info(nasty);
         log.warn({ [nasty]: nasty, list: [nasty], deep: { a: nasty } }, nasty);
         log.error({ err: Object.assign(new Error(nasty), { extra: nasty }) }, 'failed');
+        log.error({ err: new Error('x\\n    at y' + nasty, { cause: new Error(nasty) }) }, 'failed');
+        log.error({ err: nasty, reason: Object.assign(new Error(nasty), { details: nasty }) }, 'failed');
+        log.error({ deep: { list: [new TypeError('what it says' + nasty)] } }, 'failed');
       }`;
     const program = await put(folder, 'log.mjs', script);
     const { stderr, exitCode } = await shell('"$1" "$2"', process.execPath, program);
@@ -153,6 +156,7 @@ describe('commands and log, when every field that a client chooses is nasty', { 
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences of colours
     assertHarmless('log', stderr.replaceAll(/\u001b\[\d+m/g, ''));
     assert.match(stderr, /\\u202etxt/);
+    assert.match(stderr, /TypeError: what it says/, 'an error within a field is told');
     assert.match(await readFile(program, 'utf8'), /nasty/);
   });
 });

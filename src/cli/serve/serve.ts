@@ -27,7 +27,7 @@ async function run(config: Config): Promise<void> {
   const terminal = process.stderr.isTTY === true;
   const version = packageVersion();
   const log = await createLogger({ level: config.server.logLevel, terminal });
-  for (const warning of config.warnings) log.warn(warning);
+  for (const warning of config.warnings) log.warn({ event: 'settings_doubtful' }, warning);
   const sidecar = await startSidecar(config, { log, version });
   drainOnSignals(sidecar, { log, timeout: config.server.drainTimeout });
   const { grpc, http } = sidecar;
