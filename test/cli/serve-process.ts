@@ -17,9 +17,9 @@ export interface Finished {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Runs `keyturn` to its end. */
-export async function keyturn(args: readonly string[], env: Environment = {}): Promise<Finished> {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+/** Runs `keyturn` to its end. @param main the program, of another version too */
+export async function keyturn(args: readonly string[], env: Environment = {}, main = MAIN): Promise<Finished> {
+  const child = spawn(process.execPath, [main, ...args], {
     env: { ...ENVIRONMENT, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -50,14 +50,21 @@ export class ServeProcess {
   #ended = false;
   readonly exited: Promise<number | null>;
 
-  static async start(t: Cleanup, args: readonly string[] = [], env: Environment = {}): Promise<ServeProcess> {
-    const sidecar = new ServeProcess(t, ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0', ...args], env);
+  /** @param main the program, of another version too */
+  static async start(
+    t: Cleanup,
+    args: readonly string[] = [],
+    env: Environment = {},
+    main = MAIN,
+  ): Promise<ServeProcess> {
+    const own = ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
+    const sidecar = new ServeProcess(t, [main, 'serve', ...own, ...args], env);
     await sidecar.logged('listening');
     return sidecar;
   }
 
   private constructor(t: Cleanup, args: readonly string[], env: Environment) {
-    const child = spawn(process.execPath, [MAIN, 'serve', ...args], {
+    const child = spawn(process.execPath, [...args], {
       env: { ...ENVIRONMENT, ...env },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
