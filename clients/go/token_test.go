@@ -71,7 +71,8 @@ func TestATokenLetsIn(t *testing.T) {
 	gives := func(context.Context) (string, error) { return "first-token", nil }
 	for how, option := range map[string]keyturn.Option{
 		"as a text": keyturn.WithToken("first-token"), "in a file": keyturn.WithTokenFile(g.write("token", "first-token\n")),
-		"by a function": keyturn.WithTokenFunc(gives),
+		"in a file of Windows": keyturn.WithTokenFile(g.write("token-of-windows", " first-token\r\n")),
+		"by a function":        keyturn.WithTokenFunc(gives),
 	} {
 		for _, transport := range bothTransports {
 			t.Run(how+" "+string(transport), func(t *testing.T) {
@@ -194,6 +195,7 @@ func TestWrongTokenOptions(t *testing.T) {
 		{"token", keyturn.WithToken("a\nb")}, {"token", keyturn.WithToken("é")}, {"token_func", keyturn.WithTokenFunc(nil)},
 		{"token_file", keyturn.WithTokenFile(filepath.Join(folder, "none"))}, {"token_file", keyturn.WithTokenFile(folder)},
 		{"token_file", file("")}, {"token_file", file("my secret")}, {"token_file", file(strings.Repeat("x", 8_193))},
+		{"token_file", file("my\n\nsecret\n")}, {"token_file", file("\ufeffmy-secret")}, {"token_file", file(strings.Repeat("x", 1_048_576))},
 	} {
 		_, err := keyturn.Dial("127.0.0.1:1", one.option)
 		isRefused(t, one.field, err)

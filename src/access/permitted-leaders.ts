@@ -33,7 +33,10 @@ export class PermittedLeaders implements Leaders {
   }
 
   report(request: ReportRequest, reply: Reply<ReportAnswer>): void {
-    if (this.#settles(reply) && this.#may('consume', request.group, reply)) this.leaders.report(request, reply);
+    if (!this.#settles(reply) || !this.#may('consume', request.group, reply)) return;
+    const { candidateId } = request;
+    const own = candidateId === undefined ? request : { ...request, candidateId: ownId(this.principal, candidateId) };
+    this.leaders.report(own, reply);
   }
 
   withdraw(request: WithdrawRequest, reply: Reply<void>): void {

@@ -64,7 +64,8 @@ async def gives_later() -> str:
 
 @pytest.mark.parametrize("transport", KINDS)
 def test_a_token_lets_calls_of_workers_and_of_people_in(guarded: Guarded, transport: Literal["session", "unary"]) -> None:
-    sources: list[Any] = ["first-token", TokenFile(guarded.write("token", "first-token\n")), lambda: "first-token"]
+    files = [TokenFile(guarded.write("token", "first-token\n")), TokenFile(guarded.write("windows", " first-token\r\n"))]
+    sources: list[Any] = ["first-token", *files, lambda: "first-token"]
     for token in sources:
         with keyturn.connect(guarded.address, transport=transport, token=token) as client:
             assert client.submit("q", NewItem()).decision == "accept"
@@ -227,9 +228,9 @@ def test_a_wrong_option_is_refused_by_connect(token: Any, expected: str) -> None
     assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize("text", ["", "my secret", "x" * 8_193, "x" * 100_000])
+@pytest.mark.parametrize("text", ["", "my secret", "my\nsecret\n", "\ufeffmy-secret", "x" * 8_193, "x" * 1_048_576])
 def test_a_file_without_a_token_is_refused_by_connect(text: str, tmp_path: Path) -> None:
-    (tmp_path / "token").write_text(text)
+    (tmp_path / "token").write_text(text, encoding="utf-8")
     with pytest.raises(keyturn.WrongArgumentError, match="the token in ") as refused:
         keyturn.connect("127.0.0.1:1", token=TokenFile(tmp_path / "token"))
     assert "secret" not in str(refused.value)

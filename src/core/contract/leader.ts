@@ -100,6 +100,8 @@ export type LeaderReport =
 export interface ReportRequest {
   readonly group: string;
   readonly term: number;
+  /** Whose candidacy says it: of the term of another one it says nothing that counts. Unset: a gateway that does not tell. */
+  readonly candidateId?: string | undefined;
   readonly report: LeaderReport;
 }
 

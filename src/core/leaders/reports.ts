@@ -16,6 +16,7 @@ export function report(state: CoreState, request: ReportRequest, reply: Reply<Re
     goOn(state, group, now);
   const { term } = group;
   if (term?.token !== request.term) return reportLate(state, group, request, reply, now);
+  if (isForeign(request, term.candidate.id)) return answer(state, reply, lostBy(), false);
   term.mayHaveBegun = true;
   const refusal = carryOut(state, group, term, request.report, now);
   if (refusal !== undefined) return void refuse(state, reply, refusal);
@@ -28,6 +29,11 @@ export function report(state: CoreState, request: ReportRequest, reply: Reply<Re
   );
   // A leader that lives changes nothing for anybody: its timer looks again when it fires.
   if (request.report.kind !== 'alive') goOn(state, group, now);
+}
+
+/** Terms are no secret: who knows one neither ends it, nor keeps it alive, nor says what its leader leaves. */
+function isForeign({ candidateId }: ReportRequest, id: string): boolean {
+  return candidateId !== undefined && candidateId !== id;
 }
 
 function isEnd({ kind }: ReportRequest['report']): boolean {
@@ -79,12 +85,13 @@ function hasRoom({ payloadBytes, elsewhere, settings }: CoreState, group: Leader
 function reportLate(
   state: CoreState,
   group: LeaderGroup,
-  { term, report: said }: ReportRequest,
+  request: ReportRequest,
   reply: Reply<ReportAnswer>,
   now: number,
 ): void {
+  const { term, report: said } = request;
   if (said.kind === 'handed_over' && wasReleased(group, term)) return answer(state, reply, { counted: true, ttl: 0 });
-  const loser = [...group.candidates.values()].find(({ lost }) => lost?.term === term);
+  const loser = [...group.candidates.values()].find(({ id, lost }) => lost?.term === term && !isForeign(request, id));
   answer(state, reply, lostBy(loser?.lost?.cause));
   if (!isEnd(said) || loser === undefined) return;
   loser.lost = undefined;

@@ -88,9 +88,10 @@ function stampOf(stream: wire.LeadStream | undefined): SessionStamp {
   return { at: Math.round(steadyNow()) - Number(stream.age), by: stream.id };
 }
 
-export function writeReport(out: WireWriter, { group, term: number, report }: ReportRequest): void {
+export function writeReport(out: WireWriter, { group, term: number, report, candidateId = '' }: ReportRequest): void {
   const term = BigInt(number);
-  out.message(LEADER.report, wire.ReportCall.encode({ group, report: reportMessage(report, term) }).finish());
+  const call = { group, report: reportMessage(report, term), candidateId };
+  out.message(LEADER.report, wire.ReportCall.encode(call).finish());
 }
 
 function reportMessage(report: LeaderReport, term: bigint): NonNullable<wire.ReportCall['report']> {
@@ -109,13 +110,13 @@ function reportMessage(report: LeaderReport, term: bigint): NonNullable<wire.Rep
 
 const NO_STATE = new Uint8Array(0);
 
-export function readReport({ group: name, report: said }: wire.ReportCall, check: Check): ReportRequest {
+export function readReport({ group, report: said, candidateId }: wire.ReportCall, check: Check): ReportRequest {
   if (said === undefined) throw new RangeError('a report that says nothing');
-  const group = check.queue('group', name);
+  const whose = { group: check.queue('group', group), candidateId: check.id('candidate_id', candidateId) };
   const term = fromWireToken(said.value.term);
-  if (said.$case === 'handedOver') return { group, term, report: handedOver(said.value, check) };
-  if (said.$case === 'yield') return { group, term, report: { kind: 'yield', failed: said.value.failed } };
-  return { group, term, report: { kind: said.$case } };
+  if (said.$case === 'handedOver') return { ...whose, term, report: handedOver(said.value, check) };
+  if (said.$case === 'yield') return { ...whose, term, report: { kind: 'yield', failed: said.value.failed } };
+  return { ...whose, term, report: { kind: said.$case } };
 }
 
 export function writeWithdraw(out: WireWriter, { group, candidateId, stamp }: WithdrawRequest): void {

@@ -11,6 +11,7 @@ import {
   type Pending,
   type Refusal,
   type ReportAnswer,
+  type ReportRequest,
   type SessionStamp,
 } from '../../coordinator.js';
 import { lostNews, newsOf, type StandTerms } from '../convert/leaders.js';
@@ -104,28 +105,27 @@ export class Candidacy {
   say(term: number, report: LeaderReport): void {
     if (this.#isOver) return;
     if (report.kind === 'alive') return this.#live(term);
-    this.host.leaders.report(
-      { group: this.terms.group, term, report },
-      {
-        answer: (said) => this.#answered(term, report, said),
-        refuse: (refusal) => this.#again(`${report.kind} ${term}`, refusal, () => this.say(term, report)),
-      },
-    );
+    this.host.leaders.report(this.#said(term, report), {
+      answer: (said) => this.#answered(term, report, said),
+      refuse: (refusal) => this.#again(`${report.kind} ${term}`, refusal, () => this.say(term, report)),
+    });
+  }
+
+  #said(term: number, report: LeaderReport): ReportRequest {
+    const { group, candidateId } = this.terms;
+    return { group, candidateId, term, report };
   }
 
   /** It is not repeated: the worker says the next one soon, and counts by its own clock. */
   #live(term: number): void {
     this.#alives += 1;
     const number = this.#alives;
-    this.host.leaders.report(
-      { group: this.terms.group, term, report: { kind: 'alive' } },
-      {
-        answer: (said) => this.#lives(term, number, said),
-        refuse: () => {
-          if (this.#unheard.length < MOST_UNHEARD) this.#unheard = [...this.#unheard, { number, term }];
-        },
+    this.host.leaders.report(this.#said(term, { kind: 'alive' }), {
+      answer: (said) => this.#lives(term, number, said),
+      refuse: () => {
+        if (this.#unheard.length < MOST_UNHEARD) this.#unheard = [...this.#unheard, { number, term }];
       },
-    );
+    });
   }
 
   /**
@@ -195,16 +195,13 @@ export class Candidacy {
     if (this.#isOver) return;
     const refuse = (refusal: Refusal) =>
       this.#again(`${report.kind} ${term}`, refusal, () => this.#report(term, report));
-    this.host.leaders.report(
-      { group: this.terms.group, term, report },
-      {
-        answer: () => {
-          if (report.kind === 'stopped') this.#checkStopped(term);
-          return true;
-        },
-        refuse,
+    this.host.leaders.report(this.#said(term, report), {
+      answer: () => {
+        if (report.kind === 'stopped') this.#checkStopped(term);
+        return true;
       },
-    );
+      refuse,
+    });
   }
 
   /**

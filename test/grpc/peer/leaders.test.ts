@@ -123,13 +123,13 @@ describe('S395: what is asked about leaders, and what is answered, travels as it
       { counted: true, ttl: 0 },
       { counted: false, cause: 'hand_over_timeout' },
     ];
-    const property = fc.property(group, term, reports, fc.constantFrom(...answers), (name, number, report, answer) => {
+    const asks = record({ group, candidateId: fc.option(id, { nil: undefined }), term, report: reports });
+    const property = fc.property(asks, fc.constantFrom(...answers), (request, answer) => {
       home.says = answer;
-      const request = { group: name, term: number, report };
       const said = home.heard<ReportAnswer>((leaders, reply) => leaders.report(request, reply));
       assert.deepEqual(said, answer);
       const asked = home.asked.at(-1) as ReportRequest;
-      assert.deepEqual({ ...asked, report: inHex(asked.report) }, { ...request, report: inHex(report) });
+      assert.deepEqual({ ...asked, report: inHex(asked.report) }, { ...request, report: inHex(request.report) });
     });
     fc.assert(property, { numRuns: 100 });
   });

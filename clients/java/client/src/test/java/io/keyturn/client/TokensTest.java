@@ -84,9 +84,11 @@ final class TokensTest {
     @EnumSource(KeyturnOptions.TransportKind.class)
     void aTokenLetsCallsOfWorkersAndOfPeopleIn(KeyturnOptions.TransportKind transport) throws Exception {
         Path file = write("token", "first-token\n");
+        Path ofWindows = write("windows", " first-token\r\n");
         List<Consumer<KeyturnOptions.Builder>> sources = List.of(
                 options -> options.token("first-token"),
                 options -> options.tokenFile(file),
+                options -> options.tokenFile(ofWindows),
                 options -> options.tokenFrom(() -> "first-token"));
         for (Consumer<KeyturnOptions.Builder> token : sources) {
             try (Keyturn keyturn = connect(transport, token)) {
@@ -191,7 +193,7 @@ final class TokensTest {
 
     @Test
     void aWrongOptionIsRefusedAndNoErrorShowsTheToken() throws Exception {
-        for (String token : new String[] {"", "my secret", "a\nb", "é", "x".repeat(8_193)}) {
+        for (String token : new String[] {"", "my secret", "a\nb", "é", "\ufeffmy-secret", "x".repeat(8_193), "x".repeat(1_048_576)}) {
             refused(() -> KeyturnOptions.builder().token(token));
             Path file = write("token", token);
             refused(() -> connect(KeyturnOptions.TransportKind.SESSION, options -> options.tokenFile(file)));
