@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { PartitionAhead } from '../../src/cluster/store/cluster-store.js';
+import { RowsAhead } from '../../src/cluster/store/partition/rows-ahead.js';
 import { itemRow, puts } from '../local/journal/rows.js';
 import { FakeEngine } from '../support/cluster/fake-engine.js';
 import { FakeClock } from '../support/fake-clock.js';
@@ -30,9 +31,11 @@ async function scene() {
   await during(home.write(puts([itemRow(1, { id: 'before' })]), 1));
   b.wire.fault = () => ({ there: 500, back: 0 });
   let ahead: PartitionAhead | undefined;
-  const reading = b.readAhead(0).then((read) => {
-    ahead = read;
-  });
+  const reading = b
+    .readAhead(0, () => true)
+    .then((read) => {
+      ahead = read;
+    });
   const next = async () => {
     const answer = await during(claim(b, { expected: engine.guard(0).owner, member: 'b' }));
     return during(rowsOf(b.open(answer, ahead)));
@@ -65,5 +68,30 @@ describe('rows that are read ahead', () => {
     assert.ok(isRead());
     assert.deepEqual(await next(), [itemRow(1, { id: 'there' })]);
     assert.equal(engine.usedAhead, 1);
+  });
+
+  it('S438: are not read on once nobody wants them, and the reading is closed', async () => {
+    const did: string[] = [];
+    const SLICES = 9;
+    const source = {
+      follow: async () => ({ id: 'it', seq: 1 }),
+      followed: async () => ({ seq: 1, batches: [] }),
+      async *readAhead() {
+        try {
+          for (let slice = 1; slice <= SLICES; slice += 1) {
+            did.push(`slice ${slice}`);
+            yield [];
+          }
+        } finally {
+          did.push('closed');
+        }
+      },
+    };
+    assert.ok((await RowsAhead.read(source, 0, 'there', () => true)) !== undefined);
+    assert.equal(did.splice(0).length, SLICES + 1);
+    assert.equal(await RowsAhead.read(source, 0, 'there', () => did.length < 3), undefined);
+    assert.deepEqual(did.splice(0), ['slice 1', 'slice 2', 'slice 3', 'closed']);
+    assert.equal(await RowsAhead.read(source, 0, 'there', () => false), undefined);
+    assert.deepEqual(did, []);
   });
 });

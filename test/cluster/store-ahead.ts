@@ -83,7 +83,7 @@ const CASES: readonly Case[] = [
     isUsed: false,
     meanwhile: async ({ there }) => {
       const other = await there.open();
-      assert.ok((await other.readAhead(0)) !== undefined);
+      assert.ok((await other.readAhead(0, () => true)) !== undefined);
       return undefined;
     },
   },
@@ -112,7 +112,7 @@ export function aheadCases(place: Place): void {
       const there = await place(t);
       const scene = await sceneOf(there);
       const { home, next } = scene;
-      const ahead = await next.readAhead(0);
+      const ahead = await next.readAhead(0, () => true);
       assert.ok(ahead instanceof RowsAhead);
       const owner = await meanwhile(scene);
       if (owner === undefined && home.guard.epoch === scene.claimed.guard.epoch) await home.release();
@@ -126,7 +126,7 @@ export function aheadCases(place: Place): void {
 
   it('S384: rows come in the order of the tables, those of numbers by number, whenever they were written', async (t) => {
     const { home, next } = await sceneOf(await place(t));
-    const ahead = await next.readAhead(0);
+    const ahead = await next.readAhead(0, () => true);
     await home.write(puts([itemRow(500), itemRow(40), itemRow(41)]), 9);
     await home.write([{ delete: { table: 'items', seq: 3 } }, { put: itemRow(20) }], 10);
     await home.write(puts([itemRow(3)]), 11);
@@ -146,9 +146,11 @@ export function aheadCases(place: Place): void {
   it('S384: what is read in several goes is as of one moment, whatever is written in between', async (t) => {
     const { home, next } = await sceneOf(await place(t));
     let isReading = true;
-    const reading = next.readAhead(0).finally(() => {
-      isReading = false;
-    });
+    const reading = next
+      .readAhead(0, () => true)
+      .finally(() => {
+        isReading = false;
+      });
     for (let at = 0; isReading || at < 5; at += 1) {
       const seq = 1 + (at % 50);
       await home.write(
@@ -165,8 +167,8 @@ export function aheadCases(place: Place): void {
 
   it('S384: a partition that nobody has is not read ahead, and of another one nothing is used', async (t) => {
     const { home, next } = await sceneOf(await place(t));
-    assert.equal(await next.readAhead(1), undefined);
-    const ahead = await next.readAhead(0);
+    assert.equal(await next.readAhead(1, () => true), undefined);
+    const ahead = await next.readAhead(0, () => true);
     assert.ok(ahead instanceof RowsAhead);
     assert.equal(await ahead.isAllOf({ ...home.guard, partition: 1 }), false);
   });

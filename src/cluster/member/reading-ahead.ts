@@ -77,7 +77,7 @@ export class ReadingAhead {
   }
 
   async #whole(partition: number, isWanted: () => boolean): Promise<PartitionAhead | undefined> {
-    const ahead = await this.store.readAhead(partition);
+    const ahead = await this.store.readAhead(partition, isWanted);
     // While its home serves; what is written meanwhile is read behind it.
     if (ahead !== undefined && isWanted()) await this.options?.rehearse?.(partition, () => ahead.slices());
     for (let left = ROUNDS - 1; left > 0; left -= 1) {

@@ -205,9 +205,10 @@ export interface ClusterStore {
   claim(claim: Claim): Promise<Claimed | NotClaimed>;
   /**
    * Reads the rows of a partition of which another one is still the home, for who is going to claim it soon.
-   * @returns undefined: it cannot be read ahead now. @throws JournalError
+   * @param isWanted once it says no the reading ends soon
+   * @returns undefined: it cannot be read ahead now, or is not wanted any more. @throws JournalError
    */
-  readAhead(partition: number): Promise<PartitionAhead | undefined>;
+  readAhead(partition: number, isWanted: () => boolean): Promise<PartitionAhead | undefined>;
   /**
    * The rows of a partition that was claimed, until it is released, closed or fenced.
    * @param ahead what {@link readAhead} read of it: it is used if the store proves that it is all there is

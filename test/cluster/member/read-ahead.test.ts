@@ -115,8 +115,10 @@ describe('rows that are read ahead', () => {
     const read: number[] = [];
     const told: number[] = [];
     const ends = new Map<number, (ahead: PartitionAhead | undefined) => void>();
-    const readAhead = (partition: number) => {
+    const wanted: (() => boolean)[] = [];
+    const readAhead = (partition: number, isWanted: () => boolean) => {
       read.push(partition);
+      wanted.push(isWanted);
       return new Promise<PartitionAhead | undefined>((end) => ends.set(partition, end));
     };
     const it = new ReadingAhead(clock, { readAhead }, { ...(rehearse && { rehearse }) }, (partition) =>
@@ -126,7 +128,7 @@ describe('rows that are read ahead', () => {
       ends.get(partition)?.(ahead);
       await new Promise(setImmediate);
     };
-    return { clock, read, told, it, end };
+    return { clock, read, wanted, told, it, end };
   }
   const GOOD: PartitionAhead = { catchUp: async () => true, slices: () => [] };
 
@@ -181,6 +183,22 @@ describe('rows that are read ahead', () => {
     assert.equal(it.take(1), undefined);
     clock.advance(10_000);
     assert.equal(it.take(2), undefined);
+  });
+
+  it('S438: are not read on when they were claimed, when their time is over, and when the member ends', async () => {
+    const { clock, wanted, it } = reading();
+    const are = () => wanted.map((isWanted) => isWanted());
+    for (const partition of [1, 2]) it.begin(partition);
+    assert.deepEqual(are(), [true, true]);
+    it.take(1);
+    assert.deepEqual(are(), [false, true]);
+    it.begin(1);
+    assert.deepEqual(are(), [false, true, true], 'a later reading of a partition does not revive an earlier one');
+    clock.advance(10_000);
+    assert.deepEqual(are(), [false, false, false]);
+    it.begin(3);
+    it.end();
+    assert.deepEqual(are(), [false, false, false, false]);
   });
 
   it('S385: are given up when the partition is claimed before all is read, or cannot be read', async () => {

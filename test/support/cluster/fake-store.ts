@@ -118,8 +118,8 @@ export class FakeStore implements ClusterStore {
     return this.wire.request('claim', claim.partition, () => this.engine.claim(claim, owner));
   }
 
-  async readAhead(partition: number): Promise<PartitionAhead | undefined> {
-    const ahead = await RowsAhead.read(this.#connection, partition, this.name);
+  async readAhead(partition: number, isWanted: () => boolean): Promise<PartitionAhead | undefined> {
+    const ahead = await RowsAhead.read(this.#connection, partition, this.name, isWanted);
     if (ahead !== undefined) this.readAheads += 1;
     return ahead;
   }

@@ -36,13 +36,19 @@ export class RowsAhead implements PartitionAhead {
 
   /**
    * @param where of the partition, for an error text
-   * @returns undefined: it cannot be read ahead. @throws JournalError
+   * @param isWanted asked between slices: what nobody wants any more takes the place of a reading that somebody waits for
+   * @returns undefined: it cannot be read ahead, or is not wanted any more. @throws JournalError
    */
-  static async read(engine: Source, partition: number, where: string): Promise<RowsAhead | undefined> {
+  static async read(
+    engine: Source,
+    partition: number,
+    where: string,
+    isWanted: () => boolean,
+  ): Promise<RowsAhead | undefined> {
     const followed = await engine.follow(partition);
-    if (followed === undefined) return undefined;
+    if (followed === undefined || !isWanted()) return undefined;
     const ahead = new RowsAhead(engine, partition, followed.id, where, followed.seq);
-    for await (const slice of engine.readAhead(partition)) if (!ahead.#take(slice)) return undefined;
+    for await (const slice of engine.readAhead(partition)) if (!isWanted() || !ahead.#take(slice)) return undefined;
     return (await ahead.catchUp()) ? ahead : undefined;
   }
 

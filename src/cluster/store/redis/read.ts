@@ -36,7 +36,7 @@ export class ChunkRoom {
  * @throws JournalError
  */
 export async function* readChunks(
-  server: RedisServer,
+  server: Pick<RedisServer, 'use'>,
   prefix: string,
   where: string,
   room: ChunkRoom,
@@ -64,12 +64,13 @@ export async function* readChunks(
       for (let from = 0; from < found.length; from += SLICE) yield found.slice(from, from + SLICE);
     }
   } finally {
-    // Of one that is given up, or fails: nobody takes them.
-    room.give(underWay.length);
+    // Of one that is given up, or fails: nobody takes them, and they are in memory until their answers are here, or will not come.
+    const giveOne = () => room.give(1);
+    for (const rows of underWay) void rows.then(giveOne, giveOne);
   }
 }
 
-function readChunk(server: RedisServer, prefix: string, chunk: Chunk): Promise<readonly StoredRow[]> {
+function readChunk(server: Pick<RedisServer, 'use'>, prefix: string, chunk: Chunk): Promise<readonly StoredRow[]> {
   return server.use(async (connection) => {
     const answer = await connection.askForBytes(['HGETALL', prefix + chunk.name], DEADLINE);
     return rowsOf(chunk, Array.isArray(answer) ? answer : []);

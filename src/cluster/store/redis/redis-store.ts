@@ -267,8 +267,8 @@ class RedisStore implements ClusterStore {
     };
   }
 
-  readAhead(partition: number): Promise<PartitionAhead | undefined> {
-    return RowsAhead.read(this.#engine, partition, `partition ${partition} in ${this.name}`);
+  readAhead(partition: number, isWanted: () => boolean): Promise<PartitionAhead | undefined> {
+    return RowsAhead.read(this.#engine, partition, `partition ${partition} in ${this.name}`, isWanted);
   }
 
   open(claimed: Claimed, ahead?: PartitionAhead): PartitionStore {

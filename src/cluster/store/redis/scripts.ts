@@ -115,7 +115,10 @@ keep(g[2], ARGV[2], ARGV[3], ARGV[5])
 return 1
 `);
 
-/** Batches are kept from now on for who reads ahead. ARGV: id, for how long in s. @returns 0: there is nobody to follow */
+/**
+ * Batches are kept from now on for who reads ahead. They end also if nobody writes any more. ARGV: id, for how long in s.
+ * @returns 0: there is nobody to follow
+ */
 export const FOLLOW = new Script(`#!lua
 ${COMMON}
 local g = guard()
@@ -124,6 +127,7 @@ local key = tag .. 'followed'
 redis.call('UNLINK', key)
 redis.call('HSET', key, 'id', ARGV[1], 'epoch', g[2], 'bytes', '0',
   'until', string.format('%.0f', tonumber(redis.call('TIME')[1]) + tonumber(ARGV[2])))
+redis.call('EXPIRE', key, ARGV[2])
 return g
 `);
 
