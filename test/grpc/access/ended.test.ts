@@ -11,6 +11,8 @@ import { until } from '../../support/until.js';
 import { type Stage, stage, turnOf } from './two-principals.js';
 
 const LONG = { seconds: 60n, nanos: 0 };
+/** What does not end is named, and does not hold up the other files. */
+const PATIENT = { timeout: 120_000 };
 const V1 = '/keyturn.v1';
 
 interface Encodes {
@@ -46,7 +48,7 @@ function opened({ raw, metadata }: Stage, { path, first }: Encodes, name: string
 }
 
 for (const [what, stream] of Object.entries(STREAMS)) {
-  test(`${what} ends with its token, and that of another principal goes on`, async (t) => {
+  test(`${what} ends with its token, and that of another principal goes on`, PATIENT, async (t) => {
     const on = await stage(t);
     const ended = opened(on, stream, 'ada');
     const other = opened(on, stream, 'bob');
@@ -86,7 +88,7 @@ function isWaiting({ coordinator }: Stage): boolean {
 }
 
 for (const [what, ask] of Object.entries(WAITING)) {
-  test(`${what} that waits ends with its token`, async (t) => {
+  test(`${what} that waits ends with its token`, PATIENT, async (t) => {
     const on = await stage(t);
     const bob = on.session('bob');
     turnOf(await bob.ask('enqueue', commands.enqueue()));

@@ -78,7 +78,9 @@ const REPORTS: Readonly<Record<string, (term: bigint) => Command>> = {
 };
 
 for (const [what, report] of Object.entries(REPORTS)) {
-  test(`S435: of the term of another principal, who is being inaugurated, nobody says ${what}`, async (t) => {
+  test(`S435: of the term of another principal, who is being inaugurated, nobody says ${what}`, {
+    timeout: 120_000,
+  }, async (t) => {
     const { ada, bob, term, leader } = await led(t);
     const before = await leader();
     bob.tell(report(term));
@@ -88,7 +90,7 @@ for (const [what, report] of Object.entries(REPORTS)) {
     await ada.say({ $case: 'inaugurated', value: { term } }, 'execute');
   });
 
-  test(`S435: of the term of another principal, who leads, nobody says ${what}`, async (t) => {
+  test(`S435: of the term of another principal, who leads, nobody says ${what}`, { timeout: 120_000 }, async (t) => {
     const { ada, bob, term, leader } = await led(t);
     await ada.say({ $case: 'inaugurated', value: { term } }, 'execute');
     const before = await leader();
