@@ -8,15 +8,17 @@ import type { ClusterRecord } from '../../src/cluster/store/cluster-store.js';
 import type { Coordinator, CoordinatorSettings } from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
 import { Rehearsal } from '../../src/local/durable/rehearsal.js';
-import { HomeCoordinator } from '../../src/local/home.js';
 import type { FakeEngine } from '../support/cluster/fake-engine.js';
 import type { FakeRegistry, FakeRegistryEngine } from '../support/cluster/fake-registry.js';
 import type { FakeStore } from '../support/cluster/fake-store.js';
+import { RecountedHomes } from '../support/recounted-homes.js';
 import type { WorldTime } from './durable-time.js';
 import type { Chance } from './random.js';
 
 /** ms */
 export const TTL = 3_000;
+/** Homes are recounted after each so many steps; a prime, so that it is not always after the same. */
+const RECOUNTED = 47;
 
 /** A clock that drifts, of a process that can be frozen: then nothing of it runs, and time goes on. */
 class FrozenClock implements Clock {
@@ -91,10 +93,13 @@ export interface ProcessWorld {
   tells(from: SimProcess, id: string, tell: (to: SimProcess) => void): void;
   note(line: string): void;
   broken(what: string): void;
+  /** All homes of a process were recounted. */
+  recounted(): void;
 }
 
 export class SimProcess {
   readonly clock: FrozenClock;
+  readonly homes: RecountedHomes;
   readonly member: ClusterMember;
   readonly routes: FollowedRoutes;
   /** Changes routes for a person who asks this one. */
@@ -116,6 +121,10 @@ export class SimProcess {
     this.registry = world.registry.open(name, this.clock);
     for (const { wire } of [this.store, this.registry]) wire.deliver = (task) => this.clock.run(task);
     this.routes = new FollowedRoutes(world.record);
+    this.homes = new RecountedHomes(RECOUNTED, {
+      broken: (what) => world.broken(`${name}: ${what}`),
+      recounted: () => world.recounted(),
+    });
     const rehearsal = new Rehearsal(this.clock, (number) => settingsOf(settings, this.routes.now.map, number));
     this.member = new ClusterMember({
       clock: this.clock,
@@ -125,7 +134,7 @@ export class SimProcess {
       ttl: TTL,
       incarnation: () => this.#incarnation(),
       makeHome: (options) =>
-        new HomeCoordinator(settingsOf(settings, this.routes.now.map, options.partition.number), {
+        this.homes.make(settingsOf(settings, this.routes.now.map, options.partition.number), {
           ...options,
           seed: chance.int(0, 1_000_000),
         }),

@@ -59,6 +59,8 @@ export interface ClusterOutcome {
   readonly termsTakenOver: number;
   readonly termsHandedOver: number;
   readonly calls: number;
+  /** How often homes were recounted. */
+  readonly recounts: number;
   readonly forwarded: number;
   /** Partitions that were opened with rows that were read ahead. */
   readonly usedAhead: number;
@@ -93,6 +95,7 @@ export class ClusterSimulation {
   #pinned = 0;
   #rerouted = 0;
   #inUse = 0;
+  #recounts = 0;
   /** Changes that are never lost: a guard that was never there is that of a store that was emptied. */
   #firstClaims = 0;
 
@@ -169,6 +172,7 @@ export class ClusterSimulation {
       termsTakenOver,
       termsHandedOver,
       calls,
+      recounts: this.#recounts,
       forwarded,
       usedAhead: this.#store.usedAhead,
       deeds: this.#deeds,
@@ -203,6 +207,9 @@ export class ClusterSimulation {
       tells: (...told) => this.#network.tells(...told),
       note: (line) => this.#note(line),
       broken: (what) => this.#broken(what),
+      recounted: () => {
+        this.#recounts += 1;
+      },
     });
     for (const { wire } of [process.store, process.registry]) wire.fault = ({ does }) => this.#fault(process, does);
     this.#processes.set(name, process);

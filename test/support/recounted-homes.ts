@@ -1,0 +1,78 @@
+/** The homes of one process, recounted from the inside: each by itself, and what they use together. */
+import type { CoordinatorSettings } from '../../src/coordinator.js';
+import { type Core, SharedUse } from '../../src/core/core.js';
+import { HomeCoordinator, type HomeOptions } from '../../src/local/home.js';
+import { recount } from './recount.js';
+import { recountShared } from './recount-shared.js';
+
+/** What all homes of a process use together, and who is to be recounted. */
+export class RecountedHomes {
+  readonly #shared = new SharedUse();
+  readonly #homes = new Set<RecountedHome>();
+  #left: number;
+
+  /**
+   * @param every after so many steps of all homes, whichever has the last of them
+   * @param hears what is not the same twice, and that all was looked at
+   */
+  constructor(
+    private readonly every: number,
+    private readonly hears: { broken(what: string): void; recounted(): void },
+  ) {
+    this.#left = every;
+  }
+
+  make(settings: CoordinatorSettings, options: HomeOptions): HomeCoordinator {
+    const home = new RecountedHome(settings, { ...options, shared: this.#shared }, () => this.#stepped());
+    this.#homes.add(home);
+    return home;
+  }
+
+  #stepped(): void {
+    this.#left -= 1;
+    if (this.#left > 0) return;
+    this.#left = this.every;
+    try {
+      this.#recount();
+      this.hears.recounted();
+    } catch (error) {
+      this.hears.broken(error instanceof Error ? `${error.message}\n${error.stack}` : String(error));
+    }
+  }
+
+  #recount(): void {
+    const joined: RecountedHome[] = [];
+    for (const home of this.#homes) {
+      if (home.core.inside.share !== undefined) joined.push(home);
+      else if (home.isEnded) this.#homes.delete(home);
+    }
+    for (const home of joined) home.recount();
+    recountShared(this.#shared, joined);
+  }
+}
+
+class RecountedHome extends HomeCoordinator {
+  constructor(settings: CoordinatorSettings, options: HomeOptions, stepped: () => void) {
+    super(settings, options);
+    const { loop } = this;
+    const afterStep = loop.afterStep.bind(loop);
+    loop.afterStep = () => {
+      afterStep();
+      stepped();
+    };
+  }
+
+  get core(): Core {
+    return this.loop.core;
+  }
+
+  /** It was given up, or closed, and uses nothing any more. */
+  get isEnded(): boolean {
+    return this.loop.isEnded;
+  }
+
+  /** To be called between two steps. */
+  recount(): void {
+    recount(this.core.inside, this.loop.now());
+  }
+}
