@@ -11,7 +11,7 @@ export function registerClusterMetrics(registry: PlainRegistry, numbers: () => C
     {
       registry,
       name: 'keyturn_cluster_partitions',
-      help: 'Partitions by what they are to this sidecar: its own by their state, those of others, and those without a home.',
+      help: 'Partitions by what they are to this sidecar: its own by their state, those of others, and those without a home that takes calls.',
       labelNames: ['state'],
     },
     () => byLabel('state', Object.entries(numbers().partitions)),

@@ -76,6 +76,45 @@ export const CAUSES: readonly Cause[] = [
     },
   },
   {
+    alerts: ['PartitionWithoutHome'],
+    what: 'the only home of a cluster is killed; then started again',
+    at: 'gateway',
+    isShort: true,
+    async bring({ home }) {
+      await home?.kill();
+      return async () => home?.startAgain();
+    },
+  },
+  {
+    alerts: ['StoreFellBack'],
+    what: 'Redis is killed, and comes back as it was before the last writes, again and again; then it lives',
+    at: 'home',
+    isShort: true,
+    async bring({ client, redis }) {
+      const submit = () => client.submit({ queue: 'orders', items: [{ key: 'customer-7' }] }, { timeout: 30_000 });
+      return again(4_000, async () => {
+        await submit();
+        await redis?.save();
+        await submit();
+        await redis?.crash();
+      });
+    },
+  },
+  {
+    alerts: ['MembersFlap'],
+    what: 'another home is killed and started again, again and again; then it lives',
+    at: 'flapped',
+    isShort: false,
+    async bring({ home }) {
+      return again(1_500, async () => {
+        await home?.kill();
+        // Longer than its session: it was gone, to everybody.
+        await new Promise((resolve) => setTimeout(resolve, 2_000));
+        await home?.startAgain();
+      });
+    },
+  },
+  {
     alerts: ['Refusing'],
     what: 'more is submitted than the queue holds; then no more',
     at: 'busy',

@@ -7,6 +7,8 @@ import { Device } from '../crash/device.js';
 import { startLoad } from '../load/load.js';
 import { loadSettings } from '../load/settings.js';
 import { Authority, type Pair } from '../support/certificates.js';
+import { RawRedis } from '../support/cluster/raw-redis.js';
+import { TestRedis } from '../support/redis.js';
 import { OperatedSidecar, type SidecarPlan } from './sidecar.js';
 
 /** Each alert of a queue has a queue of its own, so that the load beside it does not set it off. */
@@ -26,6 +28,36 @@ export interface Rehearsed {
   /** Of one with a device of its own. */
   readonly device?: Device;
   readonly certificates?: CertificateFiles;
+  /** Of one in a cluster: another one, which is the home of partitions. */
+  readonly home?: OperatedSidecar;
+  readonly redis?: ForgetfulRedis;
+}
+
+/** It keeps what it was told to keep, and nothing else. */
+class ForgetfulRedis {
+  private constructor(
+    private readonly redis: TestRedis,
+    private readonly cleanup: Cleanup,
+  ) {}
+
+  static async start(cleanup: Cleanup): Promise<ForgetfulRedis> {
+    return new ForgetfulRedis(await TestRedis.start(cleanup), cleanup);
+  }
+
+  get url(): string {
+    return this.redis.url;
+  }
+
+  async save(): Promise<void> {
+    const person = await RawRedis.connect(this.cleanup, this.redis.port);
+    await person.ask('SAVE');
+  }
+
+  /** It is there again at once, with what was saved. */
+  async crash(): Promise<void> {
+    await this.redis.kill();
+    await this.redis.start();
+  }
 }
 
 /** A certificate and its key in files that a sidecar reads. */
@@ -84,12 +116,37 @@ async function withDevice(folder: string, cleanup: Cleanup): Promise<Rehearsed> 
   return { ...(await start(folder, cleanup, 8, { settings, runBy: device.runBy })), device };
 }
 
+/** Without load: there is nothing to be seen under it. */
+async function inCluster(folder: string, cleanup: Cleanup, own: object, withHome: boolean): Promise<Rehearsed> {
+  const redis = await ForgetfulRedis.start(cleanup);
+  const member = async (name: string, cluster: object) => {
+    const at = join(folder, name);
+    mkdirSync(at);
+    // `replicas: 0`: a Redis alone is what this is about.
+    const settings = { store: redis.url, cluster: { partitions: 4, session: '1s', replicas: 0, ...cluster } };
+    const sidecar = await OperatedSidecar.start({
+      folder: at,
+      settings: { ...settings, queues: { orders: { durable: true } } },
+    });
+    cleanup.after(() => sidecar.end());
+    return sidecar;
+  };
+  const home = withHome ? await member('home', {}) : undefined;
+  const sidecar = await member('own', own);
+  const client = connect(sidecar.grpc, { transport: 'unary' });
+  cleanup.after(() => client.close({ timeout: 0 }));
+  return { sidecar, client, redis, ...(home && { home }) };
+}
+
 const MAKERS = {
   /** The one that most causes are brought about at. */
   busy: (folder, cleanup) => start(folder, cleanup, 2),
   gone: (folder, cleanup) => start(folder, cleanup, 8),
   frozen: (folder, cleanup) => start(folder, cleanup, 8),
   full: withDevice,
+  gateway: (folder, cleanup) => inCluster(folder, cleanup, { weight: 0 }, true),
+  home: (folder, cleanup) => inCluster(folder, cleanup, {}, false),
+  flapped: (folder, cleanup) => inCluster(folder, cleanup, {}, true),
   filling: withDevice,
   tls: async (folder, cleanup) => {
     const certificates = await CertificateFiles.make(folder, FOUR_HOURS);

@@ -11,7 +11,7 @@ import { PROMTOOL } from './prometheus-programs.js';
 import { alerts, RULE_FILES, recordings, TEST_FILES, unitTests } from './rule-files.js';
 import { type ToldMetric, toldMetrics } from './told-metrics.js';
 
-/** OPERATE.md of the design; those of a cluster come with it. */
+/** OPERATE.md of the design. */
 const NAMES = [
   'CertificateEnds',
   'DeadLetters',
@@ -24,10 +24,13 @@ const NAMES = [
   'KeysParked',
   'KeyturnDown',
   'LeasesExpire',
+  'MembersFlap',
   'NotReady',
+  'PartitionWithoutHome',
   'ReadyWorkNotTaken',
   'Refusing',
   'StaleTokens',
+  'StoreFellBack',
 ];
 
 const RUNBOOKS = 'docs/runbooks';

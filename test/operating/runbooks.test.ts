@@ -6,6 +6,8 @@ import { type TestContext, test } from 'node:test';
 import { connect } from '@keyturn/client';
 import { keyturn, startKeyturn, temporaryFolder } from '../cli/keyturn-process.js';
 import { ROOT, read } from '../project/repository.js';
+import { needs } from '../support/needed-program.js';
+import { REDIS, TestRedis } from '../support/redis.js';
 import { OperatedSidecar } from './sidecar.js';
 
 const FOLDER = 'docs/runbooks';
@@ -35,9 +37,27 @@ test('the commands of other programs are those that an operator has', () => {
     assert.match(line, / http:\/\/127\.0\.0\.1:7421\/(healthz|readyz|metrics)$/);
 });
 
+const OF_CLUSTERS = /^keyturn cluster\b/;
+
+test('the commands of keyturn for clusters do what the runbook says they do', needs([REDIS]), async (t) => {
+  const redis = await TestRedis.start(t);
+  const folder = await temporaryFolder(t);
+  const sidecar = await OperatedSidecar.start({ folder, settings: { store: redis.url, cluster: { session: '1s' } } });
+  t.after(() => sidecar.end());
+  const lines = new Set(COMMANDS.map(({ line }) => line).filter((line) => OF_CLUSTERS.test(line)));
+  assert.deepEqual([...lines].sort(), ['keyturn cluster', 'keyturn cluster restore all']);
+  for (const line of lines) {
+    const { exitCode, stdout, stderr } = await keyturn([...line.split(' ').slice(1), '--address', sidecar.grpc]);
+    // The store has everything, so there is nothing to restore, and that is what it says.
+    if (line.includes('restore')) assert.match(stderr, /nothing to restore/);
+    else assert.deepEqual([exitCode, stderr, /PARTITION/i.test(stdout)], [0, '', true]);
+  }
+});
+
 test('the commands of keyturn do what the runbook says they do', async (t) => {
   const stage = await open(t);
-  const lines = new Set(COMMANDS.map(({ line }) => line).filter((line) => line.startsWith('keyturn ')));
+  const own = COMMANDS.map(({ line }) => line).filter((line) => line.startsWith('keyturn '));
+  const lines = new Set(own.filter((line) => !OF_CLUSTERS.test(line)));
   assert.ok(lines.size > 20);
   // They start a process each: those that only look at a time, a few of them.
   const looking = [...lines].filter((line) => LOOKS.test(line));

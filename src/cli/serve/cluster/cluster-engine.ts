@@ -223,7 +223,7 @@ class ClusterEngine implements Engine {
     const { links } = this.parts.peers;
     const members = homes instanceof ClusterMember ? homes.view.members.size : undefined;
     const forwarded = this.#forwarded.counts(links.standing());
-    return { ...this.#counts.numbers, partitions: partitionsByState(homes), members, forwarded };
+    return { ...this.#counts.numbers, partitions: partitionsByState(homes, this.#homeless()), members, forwarded };
   };
 
   async close(): Promise<void> {

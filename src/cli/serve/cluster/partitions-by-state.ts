@@ -5,16 +5,23 @@ import { PARTITION_STATES } from '../../../core/contract/cluster.js';
 
 type Known = Homes & { readonly standing?: (partition: number) => Ownership['at'] };
 
-/** How many partitions are what to this sidecar; each is counted once. */
-export function partitionsByState(homes: Known): Readonly<Record<PartitionState, number>> {
+/**
+ * How many partitions are what to this sidecar; each is counted once.
+ * @param homeless those whose calls nobody takes, as far as is known here
+ */
+export function partitionsByState(
+  homes: Known,
+  homeless: ReadonlyMap<number, unknown>,
+): Readonly<Record<PartitionState, number>> {
   // All from the start: who asks for those without a home wants a 0.
   const counts = Object.fromEntries(PARTITION_STATES.map((state) => [state, 0])) as Record<PartitionState, number>;
-  for (let partition = 0; partition < homes.partitions; partition += 1) counts[stateOf(homes, partition)] += 1;
+  for (let partition = 0; partition < homes.partitions; partition += 1)
+    counts[stateOf(homes, homeless, partition)] += 1;
   return counts;
 }
 
-function stateOf(homes: Known, partition: number): PartitionState {
+function stateOf(homes: Known, homeless: ReadonlyMap<number, unknown>, partition: number): PartitionState {
   const own = homes.standing?.(partition) ?? 'free';
   if (own !== 'free') return own;
-  return homes.home(partition) === undefined ? 'none' : 'elsewhere';
+  return homeless.has(partition) || homes.home(partition) === undefined ? 'none' : 'elsewhere';
 }
