@@ -36,7 +36,11 @@ export class LiveTurns {
   readonly #tokens = new Map<string, number>();
   #sweepAt = LEAST_SWEPT;
 
-  constructor(private readonly clock: Clock) {}
+  /** @param usual the lease of turns of a queue that ask for none, ms */
+  constructor(
+    private readonly clock: Clock,
+    private readonly usual: (queue: string) => number,
+  ) {}
 
   /** @param session on whose stream it was given; unset: on none */
   given({ token, lease, leaseExpiresAt }: Turn, session: TurnLife | undefined): void {
@@ -58,7 +62,12 @@ export class LiveTurns {
    * Asked after, here: also one that was given elsewhere lives by way of this sidecar then.
    * @param lease that was asked for; unset: its own
    */
-  renewed({ token }: TurnRef, result: RenewResult, lease: number | undefined, session: TurnLife | undefined): void {
+  renewed(
+    { queue, token }: TurnRef,
+    result: RenewResult,
+    lease: number | undefined,
+    session: TurnLife | undefined,
+  ): void {
     if (!result.alive) return this.ended(token);
     const known = this.#turns.get(token);
     if (result.leaseExpiresAt === Number.POSITIVE_INFINITY) {
@@ -66,7 +75,7 @@ export class LiveTurns {
       if (session !== undefined) this.#set(token, session);
       return;
     }
-    const own = known instanceof LeasedLife ? known.lease : result.leaseExpiresAt - this.clock.wall();
+    const own = known instanceof LeasedLife ? known.lease : this.#unknown(queue, result.leaseExpiresAt);
     this.#set(token, this.#leased(lease ?? own));
   }
 
@@ -99,6 +108,14 @@ export class LiveTurns {
     let count = 0;
     for (const [token, life] of this.#turns) if (life.until > now && counts(token)) count += 1;
     return count;
+  }
+
+  /**
+   * A lease that was said elsewhere. When it ends is told by the wall clock of its home, which may be behind: then it would be
+   * over before it began.
+   */
+  #unknown(queue: string, leaseExpiresAt: number): number {
+    return Math.max(this.usual(queue), leaseExpiresAt - this.clock.wall());
   }
 
   #leased(lease: number): LeasedLife {

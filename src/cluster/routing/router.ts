@@ -53,7 +53,7 @@ export class Router implements Source {
     this.clock = clock;
     this.settings = settings;
     this.incarnation = incarnation;
-    this.turns = new LiveTurns(clock);
+    this.turns = new LiveTurns(clock, (queue) => (settings.queues.get(queue) ?? settings.defaultPolicy).lease);
     const fails = failed ?? ((error: unknown) => thrown(clock, error));
     this.gates = new Gates(clock, homes, fails);
     this.leaderGates = new Gates(clock, homes, fails);

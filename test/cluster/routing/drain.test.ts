@@ -128,6 +128,19 @@ describe('a gateway that drains', () => {
     await stage.isOver();
   });
 
+  for (const [where, wallAhead] of Object.entries({ behind: 3_600_000, 'ahead of it': -3_600_000 }))
+    it(`S410: counts such a turn also when the wall clock of its home is an hour ${where}`, async () => {
+      const stage = new Gateway({ policy: { lease: LEASE }, wallAhead });
+      const elsewhere = new Gateway({ shares: stage, incarnation: 'm2' });
+      const turn = elsewhere.hold({ queue: stage.queue });
+      assert.ok(stage.renew([turn])[0]?.alive);
+      await stage.drains();
+      stage.advance(LEASE - 1_000);
+      await stage.isLive();
+      assert.ok(stage.end(turn).value);
+      await stage.isOver();
+    });
+
   it('waits for the answer of a call that ends a turn which it does not know', async () => {
     const stage = new Gateway();
     const elsewhere = new Gateway({ shares: stage, incarnation: 'm2' });

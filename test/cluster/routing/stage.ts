@@ -18,6 +18,8 @@ export interface StageOptions {
   readonly incarnation?: string;
   /** Of another sidecar of the same cluster. */
   readonly shares?: RoutingStage;
+  /** How far its wall clock is ahead of those of the homes, ms. */
+  readonly wallAhead?: number;
   /** Told of failures of our own. */
   readonly failed?: (error: unknown) => string;
 }
@@ -31,7 +33,16 @@ export class RoutingStage extends Worker {
   readonly #make: (partition: number) => FakeHome;
 
   constructor(options: StageOptions = {}) {
-    const { partitions = 4, policy = {}, change = {}, routes = {}, incarnation = 'm1', shares, failed } = options;
+    const {
+      partitions = 4,
+      policy = {},
+      change = {},
+      routes = {},
+      incarnation = 'm1',
+      shares,
+      failed,
+      wallAhead = 0,
+    } = options;
     const all = durable(settings({ queues: {}, defaultPolicy: policy, ...change }));
     const clock = shares?.clock ?? new FakeClock();
     const homes = shares?.homes ?? new FakeHomes(partitions);
@@ -39,7 +50,12 @@ export class RoutingStage extends Worker {
     const coordinator = new ClusterCoordinator({
       homes,
       map,
-      clock,
+      clock: {
+        now: () => clock.now(),
+        wall: () => clock.wall() + wallAhead,
+        after: clock.after.bind(clock),
+        soon: clock.soon.bind(clock),
+      },
       settings: all,
       incarnation,
       ...(failed && { failed }),
