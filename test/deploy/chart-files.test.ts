@@ -16,7 +16,7 @@ const names = (value: unknown): readonly string[] =>
   typeof value === 'object' && value !== null ? Object.keys(value).sort() : [];
 const settings = (table: object): readonly string[] => fieldsOf(table).map(snakeCase).sort();
 
-/** What the chart says itself, and a store with its registry, which the form with one disk does not have. */
+/** What the chart says itself, and a store, which is a value of its own; its registry is the same Redis. */
 const NOT_IN_VALUES = ['data_dir', 'http_listen', 'listen', 'registry', 'store'];
 
 test('the schema knows every setting that a chart may say, and no other', () => {

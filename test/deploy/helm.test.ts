@@ -39,6 +39,7 @@ const VARIANTS: readonly Variant[] = [
   { name: 'everything', args: ['--values', values('everything.yaml')] },
   { name: 'memory', args: ['--values', values('memory.yaml')] },
   { name: 'auth', args: ['--values', values('auth.yaml')] },
+  { name: 'cluster', args: ['--values', values('cluster.yaml')] },
 ];
 
 describe('the chart', needs([HELM, VALIDATE]), () => {
@@ -58,10 +59,14 @@ describe('the chart', needs([HELM, VALIDATE]), () => {
     it(`writes settings that the sidecar takes: ${name}`, async (t) => {
       const all = manifests(await template('orders', ...args));
       const file = yamlFile(t, String(at(ofKind(all, 'ConfigMap'), 'data', 'keyturn.yaml')));
-      const variables = list(at(container(all), 'env')).map((one) => [at(one, 'name'), at(one, 'value')]);
+      // The address of the store may be in a Secret.
+      const variables = list(at(container(all), 'env')).map((one) => [
+        at(one, 'name'),
+        at(one, 'value') ?? 'redis://:secret@redis:6379/1',
+      ]);
       const env: Record<string, string> = Object.fromEntries(variables);
       // The files of TLS are in a Secret of the cluster.
-      const own = Object.entries(env).filter(([variable]) => !variable.startsWith('KEYTURN_TLS_'));
+      const own = Object.entries(env).filter(([variable]) => !/^KEYTURN_(CLUSTER_)?TLS_/.test(variable));
       // The image says that it serves strangers, unless the chart says otherwise.
       match(read('Dockerfile').text, /KEYTURN_INSECURE=true/);
       const inImage = { KEYTURN_INSECURE: 'true', ...Object.fromEntries(own) };
@@ -77,11 +82,29 @@ describe('the chart', needs([HELM, VALIDATE]), () => {
 });
 
 const container = (all: readonly Manifest[]) => at(podOf(all), 'containers', 0);
-const podOf = (all: readonly Manifest[]) => at(ofKind(all, 'StatefulSet'), 'spec', 'template', 'spec');
+const podOf = (all: readonly Manifest[]) => at(workload(all), 'spec', 'template', 'spec');
+const workload = (all: readonly Manifest[]) =>
+  ofKind(all, all.some(({ kind }) => kind === 'Deployment') ? 'Deployment' : 'StatefulSet');
 
 const REFUSED: readonly { readonly set: string; readonly says: RegExp }[] = [
-  { set: 'replicaCount=2', says: /at '\/replicaCount': value must be 1$/m },
-  { set: 'replicaCount=one', says: /at '\/replicaCount': value must be 1$/m },
+  { set: 'replicaCount=2', says: /replicaCount is 2; without store \(or storeSecret\) only 1 is allowed/ },
+  { set: 'replicaCount=one', says: /at '\/replicaCount': got string, want integer/ },
+  { set: 'replicaCount=0,store=redis://redis:6379', says: /at '\/replicaCount': minimum: got 0, want 1/ },
+  { set: 'store=redis://redis:6379,storeSecret=a', says: /store and storeSecret are both said/ },
+  { set: 'store=redis://:hunter2@redis:6379', says: /store has a password, which everybody could read in the release/ },
+  { set: 'store=postgres://db', says: /at '\/store': 'postgres:\/\/db' does not match/ },
+  {
+    set: 'store=redis://redis,persistence.existingClaim=disk',
+    says: /persistence\.existingClaim is said, and a store too/,
+  },
+  { set: 'cluster.tlsSecret=a', says: /cluster\.tlsSecret is said, and neither store nor storeSecret/ },
+  {
+    set: 'store=redis://redis,cluster.partitions=100',
+    says: /at '\/cluster\/partitions': value must be one of 'auto', 1, 2/,
+  },
+  { set: 'store=redis://redis,cluster.session=3', says: /at '\/cluster\/session': got number, want string/ },
+  { set: 'store=redis://redis,cluster.weight=0', says: /at '\/cluster': additional properties 'weight' not allowed/ },
+  { set: 'extraEnv[0].name=KEYTURN_CLUSTER_NAME', says: /extraEnv: KEYTURN_CLUSTER_NAME is set by the chart/ },
   { set: 'persistance.size=1Gi', says: /additional properties 'persistance' not allowed/ },
   { set: 'persistence.size=big', says: /at '\/persistence\/size': 'big' does not match/ },
   { set: 'persistence.accessMode=ReadWriteMany', says: /must be one of 'ReadWriteOncePod', 'ReadWriteOnce'/ },
@@ -234,6 +257,51 @@ describe('a release', needs([HELM]), () => {
     deepEqual(at(set, 'spec', 'volumeClaimTemplates', 0, 'spec', 'accessModes'), ['ReadWriteOncePod']);
   });
 
+  it('in a cluster has no disk, a budget of one at a time, is spread, and ends one only when the next is ready', async () => {
+    const all = manifests(await template('orders', '--set', 'store=redis://redis:6379/2,replicaCount=3'));
+    deepEqual(
+      all.filter(({ kind }) => kind === 'StatefulSet' || kind === 'PersistentVolumeClaim'),
+      [],
+    );
+    const { spec } = ofKind(all, 'Deployment');
+    equal(at(spec, 'replicas'), 3);
+    deepEqual(at(spec, 'strategy', 'rollingUpdate'), { maxSurge: 1, maxUnavailable: 0 });
+    equal(at(ofKind(all, 'PodDisruptionBudget'), 'spec', 'maxUnavailable'), 1);
+    const spread = list(at(podOf(all), 'topologySpreadConstraints'));
+    deepEqual(
+      spread.map((one) => [at(one, 'topologyKey'), at(one, 'whenUnsatisfiable')]),
+      ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((key) => [key, 'ScheduleAnyway']),
+    );
+    const env = list(at(container(all), 'env'));
+    const value = (name: string) => at(env.find((one) => at(one, 'name') === name) ?? {}, 'value');
+    equal(value('KEYTURN_STORE'), 'redis://redis:6379/2');
+    equal(value('KEYTURN_DATA_DIR'), undefined);
+    // A drain of 20 s, and what it takes to hand partitions over.
+    equal(at(podOf(all), 'terminationGracePeriodSeconds'), 35);
+    // A pod that drains has others beside it.
+    equal(at(ofKind(all, 'Service'), 'spec', 'publishNotReadyAddresses'), undefined);
+  });
+
+  it('in a cluster lets only its own pods reach the links between them', async () => {
+    const all = manifests(await template('orders', '--set', 'store=redis://redis,replicaCount=2'));
+    const policy = at(ofKind(all, 'NetworkPolicy'), 'spec');
+    const toPeers = list(at(policy, 'ingress')).filter((rule) => at(rule, 'ports', 0, 'port') === 'peers');
+    const selector = at(ofKind(all, 'Service'), 'spec', 'selector');
+    deepEqual(
+      toPeers.map((rule) => at(rule, 'from')),
+      [[{ podSelector: { matchLabels: selector } }]],
+    );
+    deepEqual(at(policy, 'policyTypes'), ['Ingress']);
+  });
+
+  it('with one pod and a store has no budget: it could only forbid evictions', async () => {
+    const all = manifests(await template('orders', '--set', 'store=redis://redis'));
+    deepEqual(
+      all.filter(({ kind }) => kind === 'PodDisruptionBudget'),
+      [],
+    );
+  });
+
   it('has its volume claim, image, settings and certificates from others if they are named', async () => {
     const set = 'persistence.existingClaim=disk,existingConfigMap=mine,tls.existingSecret=cert,image.tag=x';
     const all = manifests(await template('orders', '--set', set));
@@ -273,6 +341,9 @@ describe('a release', needs([HELM]), () => {
     };
     match(await shown(), /connect\('orders-keyturn\.prod\.svc:7420'\)[\s\S]*Whoever reaches it may take and end turns/);
     match(await shown('--set', 'persistence.enabled=false'), /what waits is lost when the pod ends/);
+    const cluster = await shown('--set', 'store=redis://redis');
+    match(cluster, /rollout status deployment\/orders-keyturn/);
+    match(cluster, /exec deployment\/orders-keyturn --[\s\S]*noeviction/);
     const safe = await shown('--set', 'tls.existingSecret=a,tls.clientCa=true');
     match(safe, /It wants TLS/);
     ok(!safe.includes('Whoever reaches it'), safe);

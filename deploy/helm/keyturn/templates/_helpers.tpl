@@ -41,13 +41,88 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end }}
 
+{{/* "true": many pods that share a store; empty: one with a disk. What cannot be meant is refused here. */}}
+{{- define "keyturn.isCluster" -}}
+{{- $values := .Values }}
+{{- if and $values.store $values.storeSecret }}
+{{- fail "store and storeSecret are both said: one address, in one place" }}
+{{- end }}
+{{- if or $values.store $values.storeSecret }}
+{{- if regexMatch "^rediss?://[^/]*:[^/]*@" $values.store }}
+{{- fail "store has a password, which everybody could read in the release: put the whole address into a Secret, and name it in storeSecret" }}
+{{- end }}
+{{- if $values.persistence.existingClaim }}
+{{- fail "persistence.existingClaim is said, and a store too: what is kept is in the store, and no pod has a disk" }}
+{{- end -}}
+true
+{{- else }}
+{{- if gt (int $values.replicaCount) 1 }}
+{{- fail (printf "replicaCount is %d; without store (or storeSecret) only 1 is allowed: two would be two coordinators that know nothing of each other" (int $values.replicaCount)) }}
+{{- end }}
+{{- if $values.cluster.tlsSecret }}
+{{- fail "cluster.tlsSecret is said, and neither store nor storeSecret: there are no links between sidecars" }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "keyturn.hasDisk" -}}
+{{- if and .Values.persistence.enabled (not (include "keyturn.isCluster" .)) }}true{{ end }}
+{{- end }}
+
+{{/* Variables of a member of a cluster. */}}
+{{- define "keyturn.clusterEnv" -}}
+- name: KEYTURN_STORE
+{{- if .Values.storeSecret }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ .Values.storeSecret | quote }}
+      key: store
+{{- else }}
+  value: {{ .Values.store | quote }}
+{{- end }}
+- name: KEYTURN_CLUSTER_NAME
+  value: {{ .Values.cluster.name | quote }}
+- name: KEYTURN_CLUSTER_PARTITIONS
+  value: {{ .Values.cluster.partitions | toString | quote }}
+- name: KEYTURN_CLUSTER_SESSION
+  value: {{ .Values.cluster.session | quote }}
+- name: KEYTURN_CLUSTER_REPLICAS
+  value: {{ .Values.cluster.replicas | toString | quote }}
+- name: KEYTURN_CLUSTER_PEER_LISTEN
+  value: 0.0.0.0:7423
+{{- if .Values.cluster.tlsSecret }}
+- name: KEYTURN_CLUSTER_TLS_CERT
+  value: /etc/keyturn-peer-tls/tls.crt
+- name: KEYTURN_CLUSTER_TLS_KEY
+  value: /etc/keyturn-peer-tls/tls.key
+- name: KEYTURN_CLUSTER_TLS_CA
+  value: /etc/keyturn-peer-tls/ca.crt
+{{- end }}
+{{- end }}
+
+{{/* Over nodes and zones, as far as there is room: one that dies takes few homes with it. */}}
+{{- define "keyturn.spread" -}}
+topologySpreadConstraints:
+{{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+  - maxSkew: 1
+    topologyKey: {{ . }}
+    whenUnsatisfiable: ScheduleAnyway
+    # Of one version: else the pods that are about to end would count.
+    matchLabelKeys: [pod-template-hash]
+    labelSelector:
+      matchLabels:
+        {{- include "keyturn.selectorLabels" $ | nindent 8 }}
+{{- end }}
+{{- end }}
+
 {{/* The settings file: what the values say, and durable queues when there is a disk for them. */}}
 {{- define "keyturn.settings" -}}
 {{- $default := .Values.config.default | default dict }}
-{{- if and .Values.persistence.enabled (not (hasKey $default "durable")) }}
+{{- $isKept := or (include "keyturn.hasDisk" .) (include "keyturn.isCluster" .) }}
+{{- if and $isKept (not (hasKey $default "durable")) }}
 {{- $default = merge (dict "durable" true) $default }}
 {{- end }}
-{{- if not .Values.persistence.enabled }}
+{{- if not $isKept }}
 {{- range $name, $queue := merge (dict "default" $default) (.Values.config.queues | default dict) }}
 {{- if and $queue (get $queue "durable") }}
 {{- fail (printf "durable is true for %s in config, and persistence.enabled is false: there is no disk to keep it on" $name) }}
@@ -106,17 +181,17 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{/* What the chart says itself cannot be said a second time. */}}
 {{- define "keyturn.extraEnv" -}}
 {{- range .Values.extraEnv }}
-{{- if regexMatch "^KEYTURN_(CONFIG|LISTEN|HTTP_LISTEN|DATA_DIR|STORE|INSECURE|TLS_.*)$" .name }}
-{{- fail (printf "extraEnv: %s is set by the chart (persistence, tls, auth, config)" .name) }}
+{{- if regexMatch "^KEYTURN_(CONFIG|LISTEN|HTTP_LISTEN|DATA_DIR|STORE|INSECURE|TLS_.*|CLUSTER_(NAME|PARTITIONS|SESSION|REPLICAS|PEER_LISTEN|TLS_.*))$" .name }}
+{{- fail (printf "extraEnv: %s is set by the chart (persistence, store, cluster, tls, auth, config)" .name) }}
 {{- end }}
 {{- end }}
 {{- toYaml .Values.extraEnv }}
 {{- end }}
 
-{{/* A drain that is cut off loses what it waits for. */}}
+{{/* A drain that is cut off loses what it waits for. A member of a cluster hands its partitions over, too. */}}
 {{- define "keyturn.gracePeriod" -}}
 {{- $drain := .Values.config.drain_timeout | default "20s" }}
-{{- $least := add (include "keyturn.seconds" $drain | int) 5 }}
+{{- $least := add (include "keyturn.seconds" $drain | int) (empty (include "keyturn.isCluster" .) | ternary 5 15) }}
 {{- $own := .Values.terminationGracePeriodSeconds }}
 {{- if kindIs "invalid" $own }}{{ $least }}
 {{- else if and (not .Values.existingConfigMap) (lt ($own | int64) $least) }}
