@@ -106,12 +106,7 @@ export class Gates {
     this.#disarm?.();
     this.#disarm = undefined;
     this.#impatient.clear();
-    for (const gate of this.#all()) {
-      const { calls } = gate;
-      gate.calls = [];
-      this.#drop(gate, calls.length);
-      for (const call of calls) if (!call.isOver) call.giveUp(refusal);
-    }
+    for (const gate of this.#all()) this.#giveUpAll(gate, refusal);
   }
 
   refusal(partition: number): Refusal {
@@ -160,7 +155,16 @@ export class Gates {
       gate.calls = [...left, ...gate.calls];
     }
     gate.trying = false;
+    // What an answer led to: who was being asked was in no gate then.
+    if (this.#closed !== undefined) this.#giveUpAll(gate, this.#closed);
     if (gate.calls.length === 0) this.#forget(gate);
+  }
+
+  #giveUpAll(gate: Gate, refusal: Refusal): void {
+    const { calls } = gate;
+    gate.calls = [];
+    this.#drop(gate, calls.length);
+    for (const call of calls) if (!call.isOver) call.giveUp(refusal);
   }
 
   /** @returns those that nobody took */
@@ -194,10 +198,13 @@ export class Gates {
     else this.#held.delete(partition);
   }
 
-  #forget({ source, partition }: Gate): void {
+  #forget(gate: Gate): void {
+    const { source, partition } = gate;
     const gates = this.#gates.get(source);
-    gates?.delete(partition);
-    if (gates?.size === 0) this.#gates.delete(source);
+    // Who walks over all of them may come to one that an answer emptied meanwhile: another one with calls may stand in its place.
+    if (gates?.get(partition) !== gate) return;
+    gates.delete(partition);
+    if (gates.size === 0) this.#gates.delete(source);
   }
 
   #arm(deadline: number): void {
