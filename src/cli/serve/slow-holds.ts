@@ -60,7 +60,9 @@ export class SlowHolds {
     const { defaultPolicy, queues } = this.config.coordinator;
     if (![defaultPolicy, ...queues.values()].some(({ slowHold }) => slowHold !== undefined)) return;
     this.#callOff = this.clock.after(LOOK_EVERY, () => {
-      void this.#look(coordinator).finally(() => {
+      // What cannot be asked now, as of a partition that is just being given up, is asked the next time.
+      const looked = this.#look(coordinator).catch(() => undefined);
+      void looked.then(() => {
         if (!this.#isClosed) this.watch(coordinator);
       });
     });

@@ -94,6 +94,18 @@ describe('S454: turns that are held', () => {
     assert.equal(clock.pending, 0);
   });
 
+  it('are looked for again after it failed', async () => {
+    const { clock, slow } = logOf();
+    let asked = 0;
+    slow.watch({ statsInSlices: () => Promise.reject(new Error(`in vain ${++asked}`)) });
+    for (let i = 0; i < 2; i++) {
+      clock.advance(5_000);
+      await setImmediate();
+    }
+    assert.equal(asked, 2);
+    slow.close();
+  });
+
   it('are not looked for when no queue has a slow_hold', () => {
     const { clock, slow } = logOf(settings());
     slow.watch({ statsInSlices: () => assert.fail() });
