@@ -73,12 +73,16 @@ describe('the page on Kubernetes', needs([HELM, KUSTOMIZE, PROMTOOL, VALIDATE]),
     equal(at(pod, 'initContainers', 0, 'restartPolicy'), 'Always');
   });
 
-  it('shows values that the chart takes', async (t) => {
-    const file = yamlFile(t, blocks('values.yaml')[0] ?? '');
+  for (const [index, shown] of blocks('values.yaml').entries()) {
+    it(`shows values that the chart takes: ${index + 1}`, (t) => takes(t, shown));
+  }
+
+  const takes = async (t: TestContext, shown: string): Promise<void> => {
+    const file = yamlFile(t, shown);
     const rendered = await output(HELM, ['template', 'keyturn', CHART, '--namespace', 'prod', '--values', file]);
     deepEqual(await complaints(t, rendered), []);
     equal(at(ofKind(manifests(rendered), 'Service'), 'metadata', 'name'), 'keyturn');
-  });
+  };
 
   it('shows a scrape configuration that Prometheus takes', async (t) => {
     const text = blocks('prometheus.yml')[0] ?? '';
