@@ -105,7 +105,7 @@ export class KillWorld {
     for (const kind of this.plan.kinds) {
       this.#rounds += 1;
       await this.#round(kind);
-      if (this.#ledger.violations.length > 0) return this.#outcome();
+      if (this.#ledger.violations.length > 0) return this.#giveUp(operators);
     }
     for (const stage of this.#stages) stage.isCalm = true;
     await Promise.all(this.#people.map((person) => person.rest()));
@@ -123,6 +123,15 @@ export class KillWorld {
     await settling.audit();
     for (const one of [this.gateway, ...this.homes]) await this.#stop(one);
     return this.#outcome();
+  }
+
+  /** Something is broken: nobody tries for longer, or whoever asked for the world would wait for them. */
+  async #giveUp(operators: readonly Operator[]): Promise<Outcome> {
+    const outcome = this.#outcome();
+    for (const stage of this.#stages) stage.isCalm = true;
+    await Promise.all([...this.#people.map((one) => one.vanish()), ...operators.map((one) => one.vanish())]);
+    await this.#prober?.close({ timeout: 0 });
+    return outcome;
   }
 
   /** @returns those who look after the queues, a person for each group */

@@ -3,14 +3,19 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Item } from './item.js';
 import { Ledger } from './ledger.js';
+import type { Strictness } from './turn-book.js';
 
 const MAX_ATTEMPTS = 3;
 type Found = NonNullable<Item['found']>;
 
 /** Tells a ledger stories: of one queue, unless it matters. */
 class Story {
-  readonly ledger = new Ledger(MAX_ATTEMPTS);
+  readonly ledger: Ledger;
   readonly #found = new Map<string, Found>();
+
+  constructor(strictness?: Strictness) {
+    this.ledger = new Ledger(MAX_ATTEMPTS, strictness);
+  }
 
   /** Submitted with one call, and accepted. */
   accepted(...items: readonly { readonly tag: string; readonly key?: string; readonly once?: string }[]): this {
@@ -202,7 +207,7 @@ const WRONG: Readonly<Record<string, readonly [story: (story: Story) => Story, s
   ],
   'a turn that is unknown after the crash': [
     (story) => story.given(1, []).acking(1).refused(1, 'unknown'),
-    /taken from its holder \(unknown\)/,
+    /taken from its holder \(unknown, 0 later turns/,
   ],
   'a repeated Ack that is not remembered (I10)': [
     (story) => story.given(1, []).acking(1).refused(1, 'settled'),
@@ -360,4 +365,18 @@ describe('the ledger of the crash test', () => {
     it(`finds nothing wrong with ${what}`, () => assert.equal(tell(story()).end(), ''));
   for (const [what, [tell, said]] of Object.entries(WRONG))
     it(`sees ${what}`, () => assert.match(tell(story()).end(), said));
+
+  /** S18: of a key the last settlements are remembered. Which turns went to nobody the ledger cannot know. */
+  const overtakenBy = (others: number): string => {
+    const told = new Story('store away').given(1, []).acking(1);
+    for (let token = 2; token <= others + 1; token += 1) told.given(token, [], { key: 'k' }).acked(token);
+    told.given(100, [], { key: 'other' });
+    return told.refused(1, 'unknown').end();
+  };
+
+  it('finds nothing wrong with a turn that nobody knows when others had their turns of its key meanwhile', () =>
+    assert.equal(overtakenBy(4), ''));
+
+  it('sees a turn that nobody knows when hardly anybody had one meanwhile', () =>
+    assert.match(overtakenBy(3), /taken from its holder \(unknown, 3 later turns of its key were heard of\)/));
 });

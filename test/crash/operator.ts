@@ -22,6 +22,11 @@ export class Operator {
     await this.keyturn.close();
   }
 
+  /** Its process dies. */
+  async vanish(): Promise<void> {
+    await this.keyturn.close({ timeout: 0 });
+  }
+
   async #work(): Promise<void> {
     const { chance, stage } = this;
     const { account } = stage.ledger;

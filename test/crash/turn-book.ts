@@ -39,10 +39,10 @@ interface Given {
 const OWN_LOSSES: ReadonlySet<TurnLoss> = new Set(['unreachable', 'replaced', 'closed']);
 
 /**
- * Where answers wait for a store: on a machine that is very busy one or two of several hundred turns whose end is asked for again
- * after a death are not known any more. That nobody else acts meanwhile is seen all the same; more of them would be a defect.
+ * Of a key the last 8 settlements are remembered (S18). Who could not reach its sidecar for so long that others had 8 turns of its key
+ * meanwhile is told that nobody knows its turn. Some of those turns may have gone to nobody: so many of them were heard of at least.
  */
-const MOST_FORGOTTEN = 3;
+const TURNS_THAT_BURY = 4;
 
 /**
  * `whole`: who renews in time keeps its turn, and who is told that its lease ended knew it before. `store away`: where answers wait for
@@ -57,8 +57,6 @@ export class TurnBook {
   readonly #tickets = new Map<string, Asked>();
   /** Turns that people ended, and those of keys at which they are about to. */
   readonly #excused = new Set<string>();
-  /** Turns whose end was asked for again, and of which nobody knew any more. */
-  #forgotten = 0;
   /** How many turns were given, each counted once. */
   turns = 0;
   runs = 0;
@@ -141,11 +139,10 @@ export class TurnBook {
     // Only the newest settlement that somebody learnt of remembers its follow-ups (S18).
     const isOvertaken = hasFollowUps && cause === 'settled' && this.#lane(turn).given > turn.token;
     if (given.isGivenUp || isOvertaken) return;
-    if (this.strictness === 'store away' && cause === 'unknown') {
-      this.#forgotten += 1;
-      if (this.#forgotten <= MOST_FORGOTTEN) return this.account.note(`forgotten ${told(turn)}`);
-    }
-    this.#taken(turn, cause);
+    const later = this.#later(turn);
+    if (this.strictness === 'store away' && cause === 'unknown' && later >= TURNS_THAT_BURY)
+      return this.account.note(`forgotten ${told(turn)} after ${later} others`);
+    this.#taken(turn, cause === 'unknown' ? `unknown, ${later} later turns of its key were heard of` : cause);
   }
 
   /** Somebody evicts whoever holds the key: until the returned function is called with the token (unset: not known), all are excused. */
@@ -171,6 +168,14 @@ export class TurnBook {
   #taken(turn: TurnName, cause: string): void {
     if (this.#isExcused(turn) || (this.strictness === 'store away' && cause === 'lease_expired')) return;
     this.account.broken(`${told(turn)} was taken from its holder (${cause}), who had not lost it`);
+  }
+
+  /** How many turns of its key that were given after it were heard of. */
+  #later({ queue, key, token }: TurnName): number {
+    let later = 0;
+    for (const [name, given] of this.#given)
+      if (given.key === key && name.startsWith(`${queue} `) && Number(name.slice(queue.length + 1)) > token) later += 1;
+    return later;
   }
 
   /** It is at work, was not told to stop, and nobody evicted it. */
