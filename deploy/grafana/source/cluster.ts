@@ -63,7 +63,7 @@ const PANELS: readonly GraphPanel[] = [
   {
     type: 'graph',
     title: 'Time without a home after a death, 99 %',
-    asks: 'For how long did work stand still when a sidecar died? From when its session was seen last until calls were let in elsewhere; much more than `cluster.session` is a slow store, or many rows to read.',
+    asks: 'For how long did work stand still when a sidecar died, its `cluster.session` not counted? From when its session was gone until calls were let in elsewhere; seconds are a slow store, or many rows to read.',
     unit: 's',
     queries: [
       { expr: percentile(0.99, series('keyturn_cluster_failover_seconds_bucket'), INSTANCE), name: '{{instance}}' },
