@@ -53,6 +53,8 @@ export interface Config {
   /** Who may ask what. Unset: whoever reaches the sidecar may ask everything. */
   readonly access: AccessSettings | undefined;
   readonly coordinator: CoordinatorSettings;
+  /** Somebody asked for the address of the console: another one would not do. */
+  readonly isConsoleAskedFor: boolean;
   /** Of a member of a cluster. Unset: it is alone. */
   readonly cluster: ClusterSettings | undefined;
   /** What works and is hardly meant, for people; each a line that names setting and place. */
@@ -146,7 +148,8 @@ export function loadConfig(flags: Flags, env: Environment): Config {
   checkEnvironment(env, VARIABLES, problems);
   problems.throwIfAny();
   const coordinator = settingsOf(server, said.limits, inherited, queues);
-  return freeze({ server, tls, access, coordinator, warnings: problems.warnings }, cluster);
+  const isConsoleAskedFor = placesOf(sources).server('consoleListen') !== undefined;
+  return freeze({ server, tls, access, coordinator, isConsoleAskedFor, warnings: problems.warnings }, cluster);
 }
 
 /** In a cluster a queue is durable unless somebody says otherwise, which is refused. */
