@@ -124,6 +124,8 @@ export function loadConfig(flags: Flags, env: Environment): Config {
   const sources: Sources = { file, flags, env, problems };
   const server = overridden(pickServer(said), sources);
   checkAddresses(server, problems);
+  const isConsoleAskedFor = placesOf(sources).server('consoleListen') !== undefined;
+  if (isConsoleAskedFor) checkConsole(server, problems);
   const tls = overriddenTls(said.tls, sources);
   checkTls(tls, (field) => placeOfTls(field, sources), problems);
   const access = said.auth === NO_ACCESS ? undefined : said.auth;
@@ -148,7 +150,6 @@ export function loadConfig(flags: Flags, env: Environment): Config {
   checkEnvironment(env, VARIABLES, problems);
   problems.throwIfAny();
   const coordinator = settingsOf(server, said.limits, inherited, queues);
-  const isConsoleAskedFor = placesOf(sources).server('consoleListen') !== undefined;
   return freeze({ server, tls, access, coordinator, isConsoleAskedFor, warnings: problems.warnings }, cluster);
 }
 
@@ -288,6 +289,13 @@ function override<T, K extends keyof T>(table: Table<T>, field: K, written: Writ
 function checkAddresses({ listen, httpListen }: ServerSettings, problems: Problems): void {
   if (listen !== httpListen || listen.endsWith(':0')) return;
   problems.add('http_listen', 'all sources together', `is ${showText(httpListen)}, must differ from listen`);
+}
+
+function checkConsole({ listen, httpListen, consoleListen }: ServerSettings, problems: Problems): void {
+  if (consoleListen === undefined || consoleListen.endsWith(':0')) return;
+  const other = consoleListen === listen ? 'listen' : consoleListen === httpListen ? 'http_listen' : undefined;
+  if (other !== undefined)
+    problems.add('console_listen', 'all sources together', `is ${showText(consoleListen)}, must differ from ${other}`);
 }
 
 function readQueues(written: Written | undefined, surroundings: Surroundings, at: At): ReadonlyMap<string, Policy> {

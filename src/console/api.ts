@@ -61,9 +61,7 @@ const VIEWER = createContextKey<Viewer | undefined>(undefined);
 export class Api {
   readonly #feeds = new Map<Feed, string>();
   readonly #viewers = new WeakMap<object, Viewer>();
-  readonly #calls = new Map<string, CarriedByBytes>(
-    [...Object.values(ADMIN_CALLS), ...Object.values(LEADER_CALLS)].map((call) => [call.path, call]),
-  );
+  readonly #calls = new Map<string, CarriedByBytes>([...ADMIN_CALLS, ...LEADER_CALLS].map((call) => [call.path, call]));
   readonly #handle: Handle;
 
   private constructor(

@@ -36,7 +36,7 @@ export function guard(response: ServerResponse): void {
 /** ms. Whoever has not read an answer by then is not waited for. */
 const READ_WITHIN = 30_000;
 
-export interface Told {
+interface Told {
   readonly status: number;
   readonly body: string | Uint8Array;
   readonly type: string;

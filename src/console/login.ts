@@ -11,7 +11,7 @@ import { fromOf, shownBy, type Viewers } from './viewer.js';
 /** Of the body; the longest token has half of it. */
 const LONGEST_BODY = 16_384;
 
-export interface LoginOptions {
+interface LoginOptions {
   readonly viewers: Viewers;
   readonly logins: Logins;
   /** Unset: nobody is asked who they are, and nobody can log in. */

@@ -22,9 +22,7 @@ export interface Viewer {
   cut(): void;
 }
 
-export type Identified =
-  | { readonly ok: true; readonly viewer: Viewer }
-  | { readonly ok: false; readonly refusal: Refusal };
+type Identified = { readonly ok: true; readonly viewer: Viewer } | { readonly ok: false; readonly refusal: Refusal };
 
 export class Viewers {
   readonly #ports = new WeakMap<Principal, Port>();

@@ -47,10 +47,10 @@ async function elsewhere(
   try {
     const found = await open();
     const advice = 'console_listen (--console-listen) fixes an address, or says "off"';
-    log.warn({ event: 'console_elsewhere', usual, console: found.url, reason }, `the console is elsewhere; ${advice}`);
+    log.warn({ usual, console: found.url, reason }, `the console is elsewhere; ${advice}`);
     return found;
   } catch {
-    log.warn({ event: 'console_elsewhere', usual, reason }, 'there is no console: it can listen nowhere on loopback');
+    log.warn({ usual, reason }, 'there is no console: it can listen nowhere on loopback');
     return undefined;
   }
 }

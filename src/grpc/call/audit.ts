@@ -8,7 +8,7 @@ import { codeName } from './status.js';
 type Listener = Parameters<ServerInterceptingCallInterface['start']>[0];
 type SentStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
 
-export interface AuditEntry {
+interface AuditEntry {
   /** Name of the principal; unset: nobody is asked who they are here. */
   readonly who: string | undefined;
   /** Address of the caller. */

@@ -31,11 +31,11 @@ import {
 } from '../convert/cluster.js';
 import { listQueuesRequest, queuesResponse } from '../convert/queues.js';
 import { type AdminServiceServer, AdminServiceService } from '../gen/keyturn/v1/admin.js';
-import { personCall } from './person-call.js';
+import { type CarriedByBytes, personCall } from './person-call.js';
 import { watchEvents } from './watch-events.js';
 
 /** Those that have one answer. The name is that of the method, as generated code writes it. */
-export const ADMIN_CALLS = {
+const CALLS = {
   listQueues: personCall(
     AdminServiceService.listQueues,
     listQueuesRequest,
@@ -140,25 +140,28 @@ export const ADMIN_CALLS = {
   ),
 };
 
+/** The same, for who is not on gRPC. */
+export const ADMIN_CALLS: readonly CarriedByBytes[] = Object.values(CALLS);
+
 export function adminService(context: HandlerContext, streams: OpenStreams): AdminServiceServer {
   return {
-    listQueues: ADMIN_CALLS.listQueues.handler(context),
-    listKeys: ADMIN_CALLS.listKeys.handler(context),
-    explainKey: ADMIN_CALLS.explainKey.handler(context),
-    evictHolder: ADMIN_CALLS.evictHolder.handler(context),
-    retryNow: ADMIN_CALLS.retryNow.handler(context),
-    resumeKey: ADMIN_CALLS.resumeKey.handler(context),
-    pauseQueue: ADMIN_CALLS.pauseQueue.handler(context),
-    resumeQueue: ADMIN_CALLS.resumeQueue.handler(context),
-    setLimits: ADMIN_CALLS.setLimits.handler(context),
-    listDeadLetters: ADMIN_CALLS.listDeadLetters.handler(context),
-    redrive: ADMIN_CALLS.redrive.handler(context),
-    discard: ADMIN_CALLS.discard.handler(context),
-    getCluster: ADMIN_CALLS.getCluster.handler(context),
-    movePartition: ADMIN_CALLS.movePartition.handler(context),
-    restorePartitions: ADMIN_CALLS.restorePartitions.handler(context),
-    finalizeCluster: ADMIN_CALLS.finalizeCluster.handler(context),
-    routeQueue: ADMIN_CALLS.routeQueue.handler(context),
+    listQueues: CALLS.listQueues.handler(context),
+    listKeys: CALLS.listKeys.handler(context),
+    explainKey: CALLS.explainKey.handler(context),
+    evictHolder: CALLS.evictHolder.handler(context),
+    retryNow: CALLS.retryNow.handler(context),
+    resumeKey: CALLS.resumeKey.handler(context),
+    pauseQueue: CALLS.pauseQueue.handler(context),
+    resumeQueue: CALLS.resumeQueue.handler(context),
+    setLimits: CALLS.setLimits.handler(context),
+    listDeadLetters: CALLS.listDeadLetters.handler(context),
+    redrive: CALLS.redrive.handler(context),
+    discard: CALLS.discard.handler(context),
+    getCluster: CALLS.getCluster.handler(context),
+    movePartition: CALLS.movePartition.handler(context),
+    restorePartitions: CALLS.restorePartitions.handler(context),
+    finalizeCluster: CALLS.finalizeCluster.handler(context),
+    routeQueue: CALLS.routeQueue.handler(context),
     watchEvents: watchEvents(context, streams),
   };
 }

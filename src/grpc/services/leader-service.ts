@@ -7,7 +7,7 @@ import { groupName, leaderResponse, yieldResponse } from '../convert/leaders.js'
 import { steadyNow } from '../convert/steady-time.js';
 import { type LeaderServiceServer, LeaderServiceService } from '../gen/keyturn/v1/leader.js';
 import { LeadStream } from './lead-stream.js';
-import { personCall } from './person-call.js';
+import { type CarriedByBytes, personCall } from './person-call.js';
 import { watchLeader } from './watch-leader.js';
 
 type Handlers = Pick<LeaderServiceServer, 'lead' | 'getLeader' | 'watchLeader' | 'yieldLeader'>;
@@ -51,20 +51,20 @@ export function leaderService(context: HandlerContext, streams: OpenStreams): Ha
 }
 
 /** Those that have one answer, for who is not on gRPC. */
-export const LEADER_CALLS = {
-  getLeader: personCall(
+export const LEADER_CALLS: readonly CarriedByBytes[] = [
+  personCall(
     LeaderServiceService.getLeader,
     groupName,
     (port, group) => answered<GroupView>((reply) => port.leaders.awaitLeader({ group, knows: undefined }, reply)),
     leaderResponse,
   ),
-  yieldLeader: personCall(
+  personCall(
     LeaderServiceService.yieldLeader,
     groupName,
     (port, group) => answered<YieldView>((reply) => port.leaders.yieldLeader(group, reply)),
     yieldResponse,
   ),
-};
+];
 
 function answered<A>(ask: (reply: Reply<A>) => unknown): Promise<Result<A>> {
   return new Promise((resolve) => {

@@ -8,7 +8,7 @@ import { type HandlerContext, promised, type Read, readRequest } from '../call/h
 import type { Port } from '../call/port.js';
 import type { Caller } from '../convert/deadline.js';
 
-export interface PersonCall<Q, M> extends CarriedByBytes {
+interface PersonCall<Q, M> extends CarriedByBytes {
   /** As a handler of gRPC. */
   handler(context: HandlerContext): handleUnaryCall<Q, M>;
 }
@@ -21,7 +21,7 @@ export interface CarriedByBytes {
   carryOut(port: Port, bytes: Uint8Array, limits: HandlerContext['limits'], caller: Caller): Promise<CarriedOut>;
 }
 
-export interface CarriedOut {
+interface CarriedOut {
   /** The messages, as the audit wants them. */
   readonly asked: unknown;
   readonly answered: unknown;
