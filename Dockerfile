@@ -24,6 +24,7 @@ RUN npm ci --ignore-scripts
 COPY tsconfig.json buf.yaml buf.gen.yaml ./
 COPY proto proto
 COPY clients/typescript clients/typescript
+COPY console console
 COPY src src
 RUN npm run build:src
 

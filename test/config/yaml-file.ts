@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { type Config, type Environment, type Flags, loadConfig } from '../../src/config/config.js';
 import { ConfigError } from '../../src/config/problem.js';
 
-export function yamlFile(t: TestContext, text: string | Uint8Array): string {
+export function yamlFile(t: Pick<TestContext, 'after'>, text: string | Uint8Array): string {
   const directory = mkdtempSync(join(tmpdir(), 'keyturn-'));
   t.after(() => rmSync(directory, { recursive: true }));
   const path = join(directory, 'keyturn.yaml');

@@ -11,10 +11,22 @@ import { connect, type Keyturn, KeyturnError } from '@keyturn/client';
 import { parseAllDocuments } from 'yaml';
 import { keyturn, ServeProcess } from '../cli/serve-process.js';
 import { yamlFile } from '../config/yaml-file.js';
-import { ROOT, read } from '../project/repository.js';
+import { read } from '../project/repository.js';
 import { writeCertificates } from '../support/certificate-files.js';
 import { needs } from '../support/needed-program.js';
-import { at, CHART, folderFor, HELM, list, manifests, ofKind, output } from './tools.js';
+import {
+  at,
+  CHART,
+  containerOf,
+  folderFor,
+  HELM,
+  list,
+  manifests,
+  ofKind,
+  output,
+  valuesFile,
+  variablesOf,
+} from './tools.js';
 
 const KEY = { kty: 'OKP', crv: 'Ed25519', kid: 'k', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
 
@@ -59,7 +71,7 @@ interface Release {
 async function release(t: TestContext, values: string): Promise<Release> {
   const folder = await folderFor(t);
   const all = manifests(await output(HELM, ['template', 'keyturn', CHART, '--namespace', 'prod', '--values', values]));
-  const container = at(ofKind(all, 'StatefulSet'), 'spec', 'template', 'spec', 'containers', 0);
+  const container = containerOf(all);
   const mounts = list(at(container, 'volumeMounts')).map((one) => String(at(one, 'mountPath')));
   const own = (text: string) => {
     let placed = text;
@@ -78,13 +90,12 @@ async function release(t: TestContext, values: string): Promise<Release> {
   });
   new Volume(join(folder, '-etc-keyturn-keys')).put({ 'jwks.json': JSON.stringify({ keys: [KEY] }) });
   const files = { 'server.pem': 'tls.crt', 'server.key': 'tls.key', 'ca.pem': 'ca.crt' };
-  mkdirSync(join(folder, '-etc-keyturn-tls'));
-  for (const [from, to] of Object.entries(files))
-    symlinkSync(join(certificates, from), join(folder, '-etc-keyturn-tls', to));
+  for (const secretOf of ['-etc-keyturn-tls', '-etc-keyturn-peer-tls']) {
+    mkdirSync(join(folder, secretOf));
+    for (const [from, to] of Object.entries(files)) symlinkSync(join(certificates, from), join(folder, secretOf, to));
+  }
   mkdirSync(join(folder, '-var-lib-keyturn'));
-  const env = list(at(container, 'env')).map(
-    (one) => [String(at(one, 'name')), own(String(at(one, 'value')))] as const,
-  );
+  const env = Object.entries(variablesOf(container)).map(([name, value]) => [name, own(value)] as const);
   const config = yamlFile(t, own(String(at(ofKind(all, 'ConfigMap'), 'data', 'keyturn.yaml'))));
   return { config, env: Object.fromEntries(env), ca: join(certificates, 'ca.pem'), secret };
 }
@@ -107,11 +118,24 @@ function valuesOfThePage(): string {
 
 describe('rights in the chart', needs([HELM]), () => {
   it('are settings that the sidecar takes, with all ways to show who one is', async (t) => {
-    const { config, env } = await release(t, join(ROOT, 'test/deploy/values/auth.yaml'));
+    const { config, env } = await release(t, valuesFile('auth.yaml'));
     equal(env['KEYTURN_LISTEN'], '0.0.0.0:7420');
     equal(env['KEYTURN_INSECURE'], 'false', 'strangers are not served');
     const said = await keyturn(['serve', '--config', config, '--check-config'], env);
     equal(`${said.stdout}${said.stderr}`, 'the configuration is fine\n');
+  });
+
+  it('in a cluster need TLS between the pods, which the sidecar asks for', async (t) => {
+    const { config, env } = await release(t, valuesFile('cluster-auth.yaml'));
+    // Who listens within the image, listens on every address of the pod.
+    equal(env['KEYTURN_CLUSTER_PEER_LISTEN'], '0.0.0.0:7423');
+    const check = (variables: Readonly<Record<string, string>>) =>
+      keyturn(['serve', '--config', config, '--check-config'], variables);
+    const { NODE_EXTRA_CA_CERTS: _, ...all } = env;
+    const said = await check(all);
+    equal(`${said.stdout}${said.stderr}`, 'the configuration is fine\n');
+    const open = Object.entries(all).filter(([name]) => !name.startsWith('KEYTURN_CLUSTER_TLS_'));
+    match((await check(Object.fromEntries(open))).stderr, /cluster\.peer_listen .*needs cluster\.tls/);
   });
 
   it('are switched on as SECURITY.md says, and tokens are replaced while it runs', async (t) => {

@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { keyturn } from '../cli/serve-process.js';
 import { yamlFile } from '../config/yaml-file.js';
-import { ROOT, read } from '../project/repository.js';
+import { read } from '../project/repository.js';
 import { needs } from '../support/needed-program.js';
 import {
   at,
   CHART,
   complaints,
+  containerOf,
   folderFor,
   golden,
   HELM,
@@ -19,15 +20,13 @@ import {
   manifests,
   ofKind,
   output,
+  podOf,
   run,
+  template,
   VALIDATE,
+  valuesFile,
+  variablesOf,
 } from './tools.js';
-
-const values = (name: string) => join(ROOT, 'test/deploy/values', name);
-
-function template(release: string, ...args: readonly string[]): Promise<string> {
-  return output(HELM, ['template', release, CHART, '--namespace', 'prod', ...args]);
-}
 
 interface Variant {
   readonly name: string;
@@ -36,10 +35,11 @@ interface Variant {
 
 const VARIANTS: readonly Variant[] = [
   { name: 'built-in', args: [] },
-  { name: 'everything', args: ['--values', values('everything.yaml')] },
-  { name: 'memory', args: ['--values', values('memory.yaml')] },
-  { name: 'auth', args: ['--values', values('auth.yaml')] },
-  { name: 'cluster', args: ['--values', values('cluster.yaml')] },
+  { name: 'everything', args: ['--values', valuesFile('everything.yaml')] },
+  { name: 'memory', args: ['--values', valuesFile('memory.yaml')] },
+  { name: 'auth', args: ['--values', valuesFile('auth.yaml')] },
+  { name: 'cluster', args: ['--values', valuesFile('cluster.yaml')] },
+  { name: 'cluster-auth', args: ['--values', valuesFile('cluster-auth.yaml')] },
 ];
 
 describe('the chart', needs([HELM, VALIDATE]), () => {
@@ -55,16 +55,11 @@ describe('the chart', needs([HELM, VALIDATE]), () => {
     });
 
     // Its files are in Secrets of the cluster: test/deploy/auth.test.ts has them.
-    if (name === 'auth') continue;
+    if (name.endsWith('auth')) continue;
     it(`writes settings that the sidecar takes: ${name}`, async (t) => {
       const all = manifests(await template('orders', ...args));
       const file = yamlFile(t, String(at(ofKind(all, 'ConfigMap'), 'data', 'keyturn.yaml')));
-      // The address of the store may be in a Secret.
-      const variables = list(at(container(all), 'env')).map((one) => [
-        at(one, 'name'),
-        at(one, 'value') ?? 'redis://:secret@redis:6379/1',
-      ]);
-      const env: Record<string, string> = Object.fromEntries(variables);
+      const env = variablesOf(containerOf(all));
       // The files of TLS are in a Secret of the cluster.
       const own = Object.entries(env).filter(([variable]) => !/^KEYTURN_(CLUSTER_)?TLS_/.test(variable));
       // The image says that it serves strangers, unless the chart says otherwise.
@@ -81,34 +76,13 @@ describe('the chart', needs([HELM, VALIDATE]), () => {
   });
 });
 
-const container = (all: readonly Manifest[]) => at(podOf(all), 'containers', 0);
-const podOf = (all: readonly Manifest[]) => at(workload(all), 'spec', 'template', 'spec');
-const workload = (all: readonly Manifest[]) =>
-  ofKind(all, all.some(({ kind }) => kind === 'Deployment') ? 'Deployment' : 'StatefulSet');
-
 const REFUSED: readonly { readonly set: string; readonly says: RegExp }[] = [
   { set: 'replicaCount=2', says: /replicaCount is 2; without store \(or storeSecret\) only 1 is allowed/ },
   { set: 'replicaCount=one', says: /at '\/replicaCount': got string, want integer/ },
-  { set: 'replicaCount=0,store=redis://redis:6379', says: /at '\/replicaCount': minimum: got 0, want 1/ },
-  { set: 'store=redis://redis:6379,storeSecret=a', says: /store and storeSecret are both said/ },
-  { set: 'store=redis://:hunter2@redis:6379', says: /store has a password, which everybody could read in the release/ },
-  { set: 'store=postgres://db', says: /at '\/store': 'postgres:\/\/db' does not match/ },
-  {
-    set: 'store=redis://redis,persistence.existingClaim=disk',
-    says: /persistence\.existingClaim is said, and a store too/,
-  },
-  { set: 'cluster.tlsSecret=a', says: /cluster\.tlsSecret is said, and neither store nor storeSecret/ },
-  {
-    set: 'store=redis://redis,cluster.partitions=100',
-    says: /at '\/cluster\/partitions': value must be one of 'auto', 1, 2/,
-  },
-  { set: 'store=redis://redis,cluster.session=3', says: /at '\/cluster\/session': got number, want string/ },
-  { set: 'store=redis://redis,cluster.weight=0', says: /at '\/cluster': additional properties 'weight' not allowed/ },
-  { set: 'extraEnv[0].name=KEYTURN_CLUSTER_NAME', says: /extraEnv: KEYTURN_CLUSTER_NAME is set by the chart/ },
   { set: 'persistance.size=1Gi', says: /additional properties 'persistance' not allowed/ },
   { set: 'persistence.size=big', says: /at '\/persistence\/size': 'big' does not match/ },
   { set: 'persistence.accessMode=ReadWriteMany', says: /must be one of 'ReadWriteOncePod', 'ReadWriteOnce'/ },
-  { set: 'persistence.enabled=maybe', says: /at '\/persistence\/enabled': got string, want boolean/ },
+  { set: 'persistence.enabled=maybe', says: /at '\/persistence\/enabled': got string, want null or boolean/ },
   { set: 'tls.clientCa=true', says: /tls\.existingSecret is empty: name the Secret/ },
   { set: 'tls.cert=x', says: /at '\/tls': additional properties 'cert' not allowed/ },
   { set: 'auth.tokensSecret=a', says: /auth\.tokensSecret needs tls\.existingSecret: a token that others can read/ },
@@ -205,18 +179,18 @@ describe('releases in one namespace', needs([HELM, VALIDATE]), () => {
 
 describe('a release', needs([HELM]), () => {
   it('cannot be given labels or notes in place of its own', async () => {
-    const all = manifests(await template('orders', '--values', values('everything.yaml')));
+    const all = manifests(await template('orders', '--values', valuesFile('everything.yaml')));
     const metadata = at(ofKind(all, 'StatefulSet'), 'spec', 'template', 'metadata');
     equal(at(metadata, 'labels', 'app.kubernetes.io/name'), 'keyturn');
     notEqual(at(metadata, 'annotations', 'checksum/settings'), 'mine');
   });
 
   it('keeps what is hard to quote as it is', async () => {
-    const all = manifests(await template('orders', '--values', values('everything.yaml')));
+    const all = manifests(await template('orders', '--values', valuesFile('everything.yaml')));
     const claim = at(ofKind(all, 'StatefulSet'), 'spec', 'volumeClaimTemplates', 0);
     equal(at(claim, 'metadata', 'annotations', 'a'), `line\nbreak "q" 'x' {{ .Release.Name }}`);
     equal(at(claim, 'spec', 'storageClassName'), '');
-    const last = list(at(container(all), 'env')).at(-1);
+    const last = list(at(containerOf(all), 'env')).at(-1);
     deepEqual(last, { name: 'X', value: '"q"\n- name: evil' });
   });
 
@@ -257,51 +231,6 @@ describe('a release', needs([HELM]), () => {
     deepEqual(at(set, 'spec', 'volumeClaimTemplates', 0, 'spec', 'accessModes'), ['ReadWriteOncePod']);
   });
 
-  it('in a cluster has no disk, a budget of one at a time, is spread, and ends one only when the next is ready', async () => {
-    const all = manifests(await template('orders', '--set', 'store=redis://redis:6379/2,replicaCount=3'));
-    deepEqual(
-      all.filter(({ kind }) => kind === 'StatefulSet' || kind === 'PersistentVolumeClaim'),
-      [],
-    );
-    const { spec } = ofKind(all, 'Deployment');
-    equal(at(spec, 'replicas'), 3);
-    deepEqual(at(spec, 'strategy', 'rollingUpdate'), { maxSurge: 1, maxUnavailable: 0 });
-    equal(at(ofKind(all, 'PodDisruptionBudget'), 'spec', 'maxUnavailable'), 1);
-    const spread = list(at(podOf(all), 'topologySpreadConstraints'));
-    deepEqual(
-      spread.map((one) => [at(one, 'topologyKey'), at(one, 'whenUnsatisfiable')]),
-      ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((key) => [key, 'ScheduleAnyway']),
-    );
-    const env = list(at(container(all), 'env'));
-    const value = (name: string) => at(env.find((one) => at(one, 'name') === name) ?? {}, 'value');
-    equal(value('KEYTURN_STORE'), 'redis://redis:6379/2');
-    equal(value('KEYTURN_DATA_DIR'), undefined);
-    // A drain of 20 s, and what it takes to hand partitions over.
-    equal(at(podOf(all), 'terminationGracePeriodSeconds'), 35);
-    // A pod that drains has others beside it.
-    equal(at(ofKind(all, 'Service'), 'spec', 'publishNotReadyAddresses'), undefined);
-  });
-
-  it('in a cluster lets only its own pods reach the links between them', async () => {
-    const all = manifests(await template('orders', '--set', 'store=redis://redis,replicaCount=2'));
-    const policy = at(ofKind(all, 'NetworkPolicy'), 'spec');
-    const toPeers = list(at(policy, 'ingress')).filter((rule) => at(rule, 'ports', 0, 'port') === 'peers');
-    const selector = at(ofKind(all, 'Service'), 'spec', 'selector');
-    deepEqual(
-      toPeers.map((rule) => at(rule, 'from')),
-      [[{ podSelector: { matchLabels: selector } }]],
-    );
-    deepEqual(at(policy, 'policyTypes'), ['Ingress']);
-  });
-
-  it('with one pod and a store has no budget: it could only forbid evictions', async () => {
-    const all = manifests(await template('orders', '--set', 'store=redis://redis'));
-    deepEqual(
-      all.filter(({ kind }) => kind === 'PodDisruptionBudget'),
-      [],
-    );
-  });
-
   it('has its volume claim, image, settings and certificates from others if they are named', async () => {
     const set = 'persistence.existingClaim=disk,existingConfigMap=mine,tls.existingSecret=cert,image.tag=x';
     const all = manifests(await template('orders', '--set', set));
@@ -310,7 +239,7 @@ describe('a release', needs([HELM]), () => {
       { name: 'tls', secret: { secretName: 'cert', defaultMode: 0o440 } },
       { name: 'data', persistentVolumeClaim: { claimName: 'disk' } },
     ]);
-    equal(at(container(all), 'image'), 'keyturn:x');
+    equal(at(containerOf(all), 'image'), 'keyturn:x');
     equal(at(ofKind(all, 'StatefulSet'), 'spec', 'volumeClaimTemplates'), undefined);
   });
 
@@ -344,10 +273,18 @@ describe('a release', needs([HELM]), () => {
     const cluster = await shown('--set', 'store=redis://redis');
     match(cluster, /rollout status deployment\/orders-keyturn/);
     match(cluster, /exec deployment\/orders-keyturn --[\s\S]*noeviction/);
+    match(
+      cluster,
+      /told of its turn at a time[\s\S]*silent for 3s is over[\s\S]*can be read on the network: cluster\.tlsSecret/,
+    );
+    match(cluster, /There is one pod: nobody goes on when it ends/);
+    const many = await shown('--set', 'storeSecret=a,replicaCount=3,cluster.tlsSecret=b,cluster.session=9s');
+    match(many, /silent for 9s is over/);
+    ok(!/There is one pod|can be read on the network/.test(many), many);
     const safe = await shown('--set', 'tls.existingSecret=a,tls.clientCa=true');
     match(safe, /It wants TLS/);
     ok(!safe.includes('Whoever reaches it'), safe);
-    const asking = await shown('--values', values('auth.yaml'));
+    const asking = await shown('--values', valuesFile('auth.yaml'));
     match(asking, /It asks everybody who they are, and auth\.rights says what each may do/);
     ok(!asking.includes('Whoever reaches it'), asking);
   });

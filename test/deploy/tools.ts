@@ -94,6 +94,33 @@ export function list(value: unknown): readonly unknown[] {
   return value;
 }
 
+/** What the chart makes of values. */
+export function template(release: string, ...args: readonly string[]): Promise<string> {
+  return output(HELM, ['template', release, CHART, '--namespace', 'prod', ...args]);
+}
+
+export const valuesFile = (name: string) => join(ROOT, 'test/deploy/values', name);
+
+/** What brings the pod of a release into being. */
+export function workload(all: readonly Manifest[]): Manifest {
+  return ofKind(all, all.some(({ kind }) => kind === 'Deployment') ? 'Deployment' : 'StatefulSet');
+}
+
+export const podOf = (all: readonly Manifest[]) => at(workload(all), 'spec', 'template', 'spec');
+export const containerOf = (all: readonly Manifest[]) => at(podOf(all), 'containers', 0);
+
+/** Its variables, those too that Kubernetes brings: the address in a Secret, the address of the pod. */
+export function variablesOf(container: unknown): Readonly<Record<string, string>> {
+  const textOf = (one: unknown): string => {
+    if (at(one, 'valueFrom', 'secretKeyRef') !== undefined) return 'redis://:secret@redis:6379/1';
+    if (at(one, 'valueFrom', 'fieldRef', 'fieldPath') === 'status.podIP') return '10.1.2.3';
+    const value = at(one, 'value');
+    if (typeof value !== 'string') throw new TypeError(`no value: ${JSON.stringify(one)}`);
+    return value;
+  };
+  return Object.fromEntries(list(at(container, 'env')).map((one) => [String(at(one, 'name')), textOf(one)]));
+}
+
 export async function folderFor(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'keyturn-deploy-'));
   t.after(() => rm(folder, { recursive: true, force: true }));

@@ -2,6 +2,7 @@
 import { posix } from 'node:path';
 import { parse } from '@babel/parser';
 import type { TextFile } from './repository.js';
+import { pluginsFor } from './source-words.js';
 
 /** Everything of a file is imported: `* as`, `export *`, or `import('…')`. */
 const ALL = '*';
@@ -36,7 +37,8 @@ export function unusedExports({ files, tests, entries, forTests }: Exporting): r
   const found: string[] = [];
   const left = new Set(Object.keys(forTests));
   for (const { file, exported } of names) {
-    const { path } = file;
+    // Nobody who imports a file says whether there are elements in it.
+    const path = file.path.replace(/\.tsx$/, '.ts');
     if (entries.has(path) || used.has(`${path} ${ALL}`)) continue;
     for (const { name, line, isType } of exported) {
       if (used.has(`${path} ${name}`)) continue;
@@ -61,7 +63,7 @@ function namesOf({ path, text }: TextFile): Names {
     const target = targetOf(path, specifier);
     if (target !== undefined) for (const name of names) imported.push([target, name]);
   };
-  for (const statement of parse(text, { sourceType: 'module', plugins: ['typescript'] }).program.body) {
+  for (const statement of parse(text, { sourceType: 'module', plugins: pluginsFor(path) }).program.body) {
     if (statement.type === 'ImportDeclaration') {
       from(
         statement.source.value,

@@ -195,7 +195,9 @@ function roomIn(house: House, path: string): string {
 
 /** @returns circles of files, type imports included, as `a -> b -> a`; of each knot of files one */
 export function fileCircles(files: readonly TextFile[]): readonly string[] {
-  const graph = new Map(files.map((file) => [file.path, targetsOf(file).map(({ target }) => target)]));
+  const graph = new Map(
+    files.map((file) => [file.path.replace(/\.tsx$/, '.ts'), targetsOf(file).map(({ target }) => target)]),
+  );
   const circles: string[] = [];
   const done = new Set<string>();
   for (const start of graph.keys()) {
@@ -233,7 +235,7 @@ function circleFrom(
 }
 
 function targetsOf({ path, text }: TextFile): readonly { readonly target: string; readonly line: number }[] {
-  return sourceWords(text)
+  return sourceWords(text, path)
     .imports.filter(({ specifier }) => specifier.startsWith('.'))
     .map(({ specifier, line }) => ({
       target: posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts'),

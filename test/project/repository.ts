@@ -17,13 +17,13 @@ export function read(path: string): TextFile {
   return { path, text: readFileSync(join(ROOT, path), 'utf8') };
 }
 
-const GENERATED = /^(src\/grpc|clients\/typescript\/src)\/gen\//;
+const GENERATED = /^(console|src\/grpc|clients\/typescript\/src)\/gen\//;
 
 /** TypeScript files below a folder, generated ones excepted. */
 export function sources(folder: string): readonly TextFile[] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
-    .filter((path) => path.endsWith('.ts') && !GENERATED.test(path))
+    .filter((path) => /\.tsx?$/.test(path) && !GENERATED.test(path))
     .sort()
     .map(read);
 }

@@ -21,11 +21,23 @@ const ROOMS = [
   'client_gen',
   'suite',
   'player',
+  'page',
+  'page_gen',
 ] as const;
 export type Room = (typeof ROOMS)[number];
 
 /** Rooms that are not called as the folder below `src/` in which they stand. */
-const NOT_FOLDERS: ReadonlySet<Room> = new Set(['main', 'port', 'gen', 'client', 'client_gen', 'suite', 'player']);
+const NOT_FOLDERS: ReadonlySet<Room> = new Set([
+  'main',
+  'port',
+  'gen',
+  'client',
+  'client_gen',
+  'suite',
+  'player',
+  'page',
+  'page_gen',
+]);
 
 interface Rule {
   /** Besides itself. */
@@ -62,6 +74,12 @@ const RULES: Readonly<Record<Room, Rule>> = {
   suite: { rooms: [], packages: ['node:', 'yaml', '@keyturn/client'] },
   // What an application writes: the client by its name. Redis: what the benchmark compares with.
   player: { rooms: [], packages: ['node:', '@keyturn/client', 'ioredis'] },
+  // Runs in a browser, and knows nothing of the sidecar but the types of its messages.
+  page: {
+    rooms: ['page_gen'],
+    packages: ['preact', '@preact/signals', '@tanstack/virtual-core', 'uplot'],
+  },
+  page_gen: { rooms: [], packages: [] },
 };
 
 /** Configuration knows the words and the built-in values of the core, not its machine. */
@@ -80,6 +98,7 @@ const MAY_USE_CLIENT: ReadonlySet<Room> = new Set(['cli', 'suite', 'player']);
 const CLIENT = 'clients/typescript/src/';
 const PLAYER = 'clients/typescript/conformance/';
 const SUITE = 'clients/conformance/';
+const PAGE = 'console/';
 
 /** @returns the room of a file below `src/` or `clients/`, or undefined when it stands in none */
 export function roomOf(path: string): Room | undefined {
@@ -87,6 +106,8 @@ export function roomOf(path: string): Room | undefined {
   if (path === 'src/coordinator.ts') return 'port';
   if (path.startsWith('src/grpc/gen/')) return 'gen';
   if (path.startsWith(`${CLIENT}gen/`)) return 'client_gen';
+  if (path.startsWith(`${PAGE}gen/`)) return 'page_gen';
+  if (path.startsWith(PAGE)) return 'page';
   if (path.startsWith(CLIENT)) return 'client';
   if (path.startsWith(PLAYER)) return 'player';
   if (path.startsWith(SUITE)) return 'suite';
@@ -99,7 +120,7 @@ export function checkRooms(files: readonly TextFile[], production: readonly stri
   return files.flatMap((file) => {
     const room = roomOf(file.path);
     if (room === undefined) return [`${file.path}: stands in no room; the rooms are ${ROOMS.join(', ')}`];
-    return sourceWords(file.text).imports.flatMap((found) => {
+    return sourceWords(file.text, file.path).imports.flatMap((found) => {
       const wrong = checkImport(file.path, room, found, production);
       return wrong === undefined ? [] : [`${file.path}:${found.line}: ${wrong}`];
     });
@@ -151,7 +172,7 @@ function targetOf(from: string, specifier: string): string {
 /** @returns the cycles of rooms that would be there at run time, as `a -> b -> a` */
 export function runTimeCycles(files: readonly TextFile[]): readonly string[] {
   const edges = files.map(({ path, text }) => {
-    const targets = sourceWords(text).imports.filter(
+    const targets = sourceWords(text, path).imports.filter(
       ({ specifier, typeOnly }) => specifier.startsWith('.') && !typeOnly,
     );
     return { path, targets: targets.map(({ specifier }) => targetOf(path, specifier)) };

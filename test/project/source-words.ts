@@ -20,14 +20,20 @@ export interface SourceWords {
   readonly anys: readonly number[];
 }
 
-export function sourceWords(text: string): SourceWords {
-  const file = parse(text, { sourceType: 'module', plugins: ['typescript'], tokens: true });
+/** @param path says whether there are elements in it (`.tsx`) */
+export function sourceWords(text: string, path = ''): SourceWords {
+  const file = parse(text, { sourceType: 'module', plugins: pluginsFor(path), tokens: true });
   const tokens = (file.tokens ?? []).filter(isToken).filter(({ type }) => typeof type !== 'string');
   return {
     imports: [...declared(file.program.body), ...called(tokens)],
     words: wordsOf(tokens),
     anys: anysOf(file.program),
   };
+}
+
+/** Of the parser, for a file. */
+export function pluginsFor(path: string): ('typescript' | 'jsx')[] {
+  return path.endsWith('.tsx') ? ['typescript', 'jsx'] : ['typescript'];
 }
 
 type Statement = ReturnType<typeof parse>['program']['body'][number];

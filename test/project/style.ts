@@ -59,7 +59,9 @@ export function checkTime(files: readonly TextFile[]): readonly string[] {
 
 export function checkNoAny(files: readonly TextFile[]): readonly string[] {
   return files.flatMap(({ path, text }) =>
-    sourceWords(text).anys.map((line) => `${path}:${line}: any switches the compiler off; say what it is, or unknown`),
+    sourceWords(text, path).anys.map(
+      (line) => `${path}:${line}: any switches the compiler off; say what it is, or unknown`,
+    ),
   );
 }
 
@@ -68,7 +70,7 @@ function inWords(
   judge: (word: Word, words: readonly Word[], at: number) => string | undefined,
 ): readonly string[] {
   return files.flatMap(({ path, text }) => {
-    const { words } = sourceWords(text);
+    const { words } = sourceWords(text, path);
     return words.flatMap((word, at) => {
       const wrong = judge(word, words, at);
       return wrong === undefined ? [] : [`${path}:${word.line}: ${wrong}`];

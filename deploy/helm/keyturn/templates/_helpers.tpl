@@ -41,78 +41,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end }}
 
-{{/* "true": many pods that share a store; empty: one with a disk. What cannot be meant is refused here. */}}
-{{- define "keyturn.isCluster" -}}
-{{- $values := .Values }}
-{{- if and $values.store $values.storeSecret }}
-{{- fail "store and storeSecret are both said: one address, in one place" }}
-{{- end }}
-{{- if or $values.store $values.storeSecret }}
-{{- if regexMatch "^rediss?://[^/]*:[^/]*@" $values.store }}
-{{- fail "store has a password, which everybody could read in the release: put the whole address into a Secret, and name it in storeSecret" }}
-{{- end }}
-{{- if $values.persistence.existingClaim }}
-{{- fail "persistence.existingClaim is said, and a store too: what is kept is in the store, and no pod has a disk" }}
-{{- end -}}
-true
-{{- else }}
-{{- if gt (int $values.replicaCount) 1 }}
-{{- fail (printf "replicaCount is %d; without store (or storeSecret) only 1 is allowed: two would be two coordinators that know nothing of each other" (int $values.replicaCount)) }}
-{{- end }}
-{{- if $values.cluster.tlsSecret }}
-{{- fail "cluster.tlsSecret is said, and neither store nor storeSecret: there are no links between sidecars" }}
-{{- end }}
-{{- end }}
-{{- end }}
-
+{{/* Unset: where there is no store. */}}
 {{- define "keyturn.hasDisk" -}}
-{{- if and .Values.persistence.enabled (not (include "keyturn.isCluster" .)) }}true{{ end }}
-{{- end }}
-
-{{/* Variables of a member of a cluster. */}}
-{{- define "keyturn.clusterEnv" -}}
-- name: KEYTURN_STORE
-{{- if .Values.storeSecret }}
-  valueFrom:
-    secretKeyRef:
-      name: {{ .Values.storeSecret | quote }}
-      key: store
-{{- else }}
-  value: {{ .Values.store | quote }}
-{{- end }}
-- name: KEYTURN_CLUSTER_NAME
-  value: {{ .Values.cluster.name | quote }}
-- name: KEYTURN_CLUSTER_PARTITIONS
-  value: {{ .Values.cluster.partitions | toString | quote }}
-- name: KEYTURN_CLUSTER_SESSION
-  value: {{ .Values.cluster.session | quote }}
-- name: KEYTURN_CLUSTER_REPLICAS
-  value: {{ .Values.cluster.replicas | toString | quote }}
-- name: KEYTURN_CLUSTER_PEER_LISTEN
-  value: 0.0.0.0:7423
-{{- if .Values.cluster.tlsSecret }}
-- name: KEYTURN_CLUSTER_TLS_CERT
-  value: /etc/keyturn-peer-tls/tls.crt
-- name: KEYTURN_CLUSTER_TLS_KEY
-  value: /etc/keyturn-peer-tls/tls.key
-- name: KEYTURN_CLUSTER_TLS_CA
-  value: /etc/keyturn-peer-tls/ca.crt
-{{- end }}
-{{- end }}
-
-{{/* Over nodes and zones, as far as there is room: one that dies takes few homes with it. */}}
-{{- define "keyturn.spread" -}}
-topologySpreadConstraints:
-{{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
-  - maxSkew: 1
-    topologyKey: {{ . }}
-    whenUnsatisfiable: ScheduleAnyway
-    # Of one version: else the pods that are about to end would count.
-    matchLabelKeys: [pod-template-hash]
-    labelSelector:
-      matchLabels:
-        {{- include "keyturn.selectorLabels" $ | nindent 8 }}
-{{- end }}
+{{- if and (ne (toString .Values.persistence.enabled) "false") (not (include "keyturn.isCluster" .)) }}true{{ end }}
 {{- end }}
 
 {{/* The settings file: what the values say, and durable queues when there is a disk for them. */}}
@@ -123,9 +54,9 @@ topologySpreadConstraints:
 {{- $default = merge (dict "durable" true) $default }}
 {{- end }}
 {{- if not $isKept }}
-{{- range $name, $queue := merge (dict "default" $default) (.Values.config.queues | default dict) }}
+{{- range $name, $queue := merge (dict "" $default) (.Values.config.queues | default dict) }}
 {{- if and $queue (get $queue "durable") }}
-{{- fail (printf "durable is true for %s in config, and persistence.enabled is false: there is no disk to keep it on" $name) }}
+{{- fail (printf "durable is true for %s in config, and persistence.enabled is false: there is no disk to keep it on" ($name | default "default")) }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -135,11 +66,15 @@ topologySpreadConstraints:
 {{- toYaml $settings }}
 {{- end }}
 
-{{/* Whole seconds of a duration as the settings have it: 250ms, 20s, 5m, 24h. */}}
-{{- define "keyturn.seconds" -}}
+{{/* Milliseconds of a duration as the settings have it: 250ms, 20s, 5m, 24h. */}}
+{{- define "keyturn.milliseconds" -}}
 {{- $unit := regexFind "[a-z]+$" . }}
-{{- $seconds := get (dict "ms" 0.001 "s" 1.0 "m" 60.0 "h" 3600.0) $unit }}
-{{- mulf (regexFind "^[0-9.]+" . | float64) $seconds | ceil | int64 }}
+{{- mulf (regexFind "^[0-9.]+" . | float64) (get (dict "ms" 1.0 "s" 1e3 "m" 6e4 "h" 36e5) $unit) | ceil | int64 }}
+{{- end }}
+
+{{/* Whole seconds of it, or one more. */}}
+{{- define "keyturn.seconds" -}}
+{{- divf (include "keyturn.milliseconds" . | float64) 1e3 | ceil | int64 }}
 {{- end }}
 
 {{/* The name of the Secret; empty: no TLS. */}}
@@ -178,11 +113,21 @@ topologySpreadConstraints:
 {{- end }}
 {{- end }}
 
-{{/* What the chart says itself cannot be said a second time. */}}
+{{/*
+What the chart says itself cannot be said a second time; what it reckons with belongs into config; what would make other pods than
+those that it describes, into none.
+*/}}
 {{- define "keyturn.extraEnv" -}}
+{{- $hasCa := .Values.storeCaSecret }}
 {{- range .Values.extraEnv }}
-{{- if regexMatch "^KEYTURN_(CONFIG|LISTEN|HTTP_LISTEN|DATA_DIR|STORE|INSECURE|TLS_.*|CLUSTER_(NAME|PARTITIONS|SESSION|REPLICAS|PEER_LISTEN|TLS_.*))$" .name }}
-{{- fail (printf "extraEnv: %s is set by the chart (persistence, store, cluster, tls, auth, config)" .name) }}
+{{- if or (regexMatch "^KEYTURN_(CONFIG|LISTEN|HTTP_LISTEN|DATA_DIR|STORE|INSECURE|TLS_.*|CLUSTER_(NAME|PARTITIONS|SESSION|REPLICAS|PEER_LISTEN|ADVERTISE|TLS_.*))$" .name) (and $hasCa (eq .name "NODE_EXTRA_CA_CERTS")) }}
+{{- fail (printf "extraEnv: %s is set by the chart (persistence, store, storeCaSecret, cluster, tls, auth, config)" .name) }}
+{{- end }}
+{{- if regexMatch "^KEYTURN_(DRAIN_TIMEOUT|STARTUP_HOLD)$" .name }}
+{{- fail (printf "extraEnv: %s belongs into config: the chart reckons with it" .name) }}
+{{- end }}
+{{- if regexMatch "^KEYTURN_(CLUSTER_WEIGHT|REGISTRY)$" .name }}
+{{- fail (printf "extraEnv: %s is not for these pods: all are members of one weight, and membership is kept in the store" .name) }}
 {{- end }}
 {{- end }}
 {{- toYaml .Values.extraEnv }}

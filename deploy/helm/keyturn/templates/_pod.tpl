@@ -126,6 +126,11 @@ spec:
           mountPath: /etc/keyturn-peer-tls
           readOnly: true
         {{- end }}
+        {{- if .Values.storeCaSecret }}
+        - name: store-ca
+          mountPath: /etc/keyturn-store-ca
+          readOnly: true
+        {{- end }}
         {{- if .Values.auth.tokensSecret }}
         - name: tokens
           mountPath: /etc/keyturn-tokens
@@ -172,6 +177,16 @@ spec:
         secretName: {{ .Values.cluster.tlsSecret | quote }}
         # 0440
         defaultMode: 288
+    {{- end }}
+    {{- with .Values.storeCaSecret }}
+    - name: store-ca
+      secret:
+        secretName: {{ . | quote }}
+        # 0440
+        defaultMode: 288
+        items:
+          - key: ca.crt
+            path: ca.crt
     {{- end }}
     {{- with .Values.auth.tokensSecret }}
     - name: tokens

@@ -1,0 +1,49 @@
+/** The console: a program in the browser that the sidecar serves. */
+import { render } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { address, route } from './live/place.js';
+import { needsLogin } from './live/tab.js';
+import { KeyPage } from './pages/key.js';
+import { Login, leave, readSession } from './pages/login.js';
+import { Overview } from './pages/overview.js';
+import { QueuePage } from './pages/queue.js';
+import { Fence } from './parts/part.js';
+import { Heading, Shell, whoAmI } from './parts/shell.js';
+import type { Page } from './words/route.js';
+
+type Show = (props: { readonly words: URLSearchParams }) => preact.VNode;
+
+const PAGES: Readonly<Partial<Record<Page, Show>>> = {
+  overview: Overview,
+  queue: QueuePage,
+  key: KeyPage,
+};
+
+function Console() {
+  useEffect(() => void readSession(), []);
+  const { page, words } = route.value;
+  const Show = page === undefined ? undefined : PAGES[page];
+  return (
+    <Shell leave={leave}>
+      {needsLogin.value ? (
+        <Login />
+      ) : (
+        <Fence key={address.value}>
+          {Show === undefined ? (
+            <>
+              <Heading title="No such page">There is no such page</Heading>
+              <p>
+                <a href="/">To the overview</a>
+              </p>
+            </>
+          ) : (
+            <Show key={`${address.value} ${whoAmI.value?.principal ?? ''}`} words={words} />
+          )}
+        </Fence>
+      )}
+    </Shell>
+  );
+}
+
+const place = document.getElementById('console');
+if (place !== null) render(<Console />, place);

@@ -1,0 +1,78 @@
+/** Looks through all queues for those that are stuck, a page at a time, and now and then again: the sidecar sorts nothing for it. */
+import { effect, signal } from '@preact/signals';
+import { type Answer, ask, messageOf } from '../wire/client.js';
+import { type Trouble, troubleOf } from '../words/trouble.js';
+import { answered, failed, isSeen, returns } from './tab.js';
+
+const PAGE = 1_000;
+const AGAIN_MS = 60_000;
+const AFTER_FAILURE_MS = 5_000;
+/** Few queues are no effort. */
+const FEW = 1_000;
+const AGAIN_FEW_MS = 5_000;
+/** The worst of them. */
+const KEPT = 50;
+
+export const stuck = signal<readonly Trouble[]>([]);
+/** Queues that were looked at so far; `isAll`: none is left. */
+export const looked = signal({ queues: 0, isAll: false });
+export const lookFailed = signal<string | undefined>(undefined);
+type Startup = Answer<'ListQueues'>['startupHoldUntil'];
+export const startupHold = signal<Startup>(undefined);
+const wanted = signal(0);
+
+/** While the start page or the search box wants it. @returns what ends it */
+export function lookForStuck(): () => void {
+  wanted.value = wanted.peek() + 1;
+  return () => {
+    wanted.value = wanted.peek() - 1;
+  };
+}
+
+effect(() => {
+  void returns.value;
+  if (!isSeen.value || wanted.value === 0) return;
+  const ending = new AbortController();
+  void look(ending.signal);
+  return () => ending.abort();
+});
+
+async function look(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    let pause = AFTER_FAILURE_MS;
+    try {
+      pause = (await lookOnce(signal)) > FEW ? AGAIN_MS : AGAIN_FEW_MS;
+      lookFailed.value = undefined;
+      answered();
+    } catch (error) {
+      if (signal.aborted) return;
+      failed(error);
+      lookFailed.value = messageOf(error);
+    }
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+}
+
+async function lookOnce(signal: AbortSignal): Promise<number> {
+  let found: readonly Trouble[] = [];
+  let pageToken = '';
+  let queues = 0;
+  const isFirst = !looked.peek().isAll;
+  do {
+    const page = await ask('ListQueues', { pageSize: PAGE, pageToken }, signal);
+    found = [...found, ...(page.queues ?? []).flatMap((queue) => troubleOf(queue) ?? [])]
+      .toSorted((one, other) => other.weight - one.weight)
+      .slice(0, KEPT);
+    queues += page.queues?.length ?? 0;
+    pageToken = page.nextPageToken ?? '';
+    startupHold.value = page.startupHoldUntil;
+    // What was found before stays while it is looked for again; the first time every page helps.
+    if (isFirst || pageToken === '') stuck.value = found;
+    looked.value = {
+      queues: isFirst ? queues : Math.max(queues, looked.peek().queues),
+      isAll: pageToken === '' || !isFirst,
+    };
+  } while (pageToken !== '');
+  looked.value = { queues, isAll: true };
+  return queues;
+}

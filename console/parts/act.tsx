@@ -1,0 +1,150 @@
+/** A changing act: says what it will do and to how many, asks once, carries a reason, and shows what it did. */
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { announce, failed } from '../live/tab.js';
+import { messageOf } from '../wire/client.js';
+
+interface ActProps {
+  /** On the button. */
+  readonly name: string;
+  /** What it will do. It is worked out when the button is pressed. */
+  readonly says: () => ComponentChildren | Promise<ComponentChildren>;
+  /** Does it. @returns what it did, a sentence */
+  readonly does: (reason: string) => Promise<string>;
+  /** After it was done: what is on the page is old. */
+  readonly done?: () => void;
+  readonly isFinal?: boolean;
+  readonly isFirst?: boolean;
+  /** Besides the reason. */
+  readonly fields?: ComponentChildren;
+}
+
+const LONGEST_REASON = 256;
+type Step = 'closed' | 'asking' | 'ready' | 'doing' | 'did';
+
+export function Act(props: ActProps) {
+  const step = useSignal<Step>('closed');
+  const isFinal = props.isFinal === true ? 'final' : '';
+  return (
+    <>
+      <button
+        type="button"
+        class={`${isFinal} ${props.isFirst === true ? 'first' : ''}`}
+        aria-haspopup="dialog"
+        onClick={() => {
+          step.value = 'asking';
+        }}
+      >
+        {props.name}…
+      </button>
+      {step.value !== 'closed' && <Question {...props} step={step} />}
+    </>
+  );
+}
+
+function Question(props: ActProps & { readonly step: { value: Step } }) {
+  const { name, says, does, done, step, isFinal, fields } = props;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const text = useSignal<ComponentChildren>('');
+  const reason = useSignal('');
+  const wrong = useSignal<string | undefined>(undefined);
+  const id = useId();
+
+  useEffect(() => {
+    const element = dialog.current;
+    element?.showModal();
+    Promise.resolve(says()).then(
+      (said) => {
+        text.value = said;
+        step.value = 'ready';
+      },
+      (error: unknown) => {
+        wrong.value = messageOf(error);
+      },
+    );
+    return () => element?.close();
+  }, []);
+
+  const go = async (): Promise<void> => {
+    // A second press while it is done is none.
+    if (step.value !== 'ready') return;
+    step.value = 'doing';
+    wrong.value = undefined;
+    try {
+      const did = await does(reason.value.trim());
+      text.value = did;
+      step.value = 'did';
+      announce(did);
+      done?.();
+    } catch (error) {
+      failed(error);
+      wrong.value = messageOf(error);
+      step.value = 'ready';
+    }
+  };
+
+  const isDone = step.value === 'did';
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={`${id}-title`}
+      aria-describedby={`${id}-text`}
+      onClose={() => {
+        step.value = 'closed';
+      }}
+      onCancel={(event) => {
+        // What is on its way cannot be called back by closing the question.
+        if (step.value === 'doing') event.preventDefault();
+      }}
+    >
+      <form
+        method="dialog"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isDone) dialog.current?.close();
+          else void go();
+        }}
+      >
+        <h2 id={`${id}-title`}>{isDone ? 'Done' : `${name}?`}</h2>
+        <div id={`${id}-text`} class="says" role={isDone ? 'status' : undefined}>
+          {step.value === 'asking' && wrong.value === undefined ? 'Looking at what it would do…' : text.value}
+        </div>
+        {!isDone && fields}
+        {!isDone && (
+          <label class="field">
+            Reason, for the audit (not needed)
+            <input
+              type="text"
+              maxLength={LONGEST_REASON}
+              value={reason.value}
+              autoComplete="off"
+              onInput={(event) => {
+                reason.value = event.currentTarget.value;
+              }}
+            />
+          </label>
+        )}
+        {wrong.value !== undefined && (
+          <p class="wrong" role="alert">
+            {wrong.value}
+          </p>
+        )}
+        <div class="buttons">
+          {!isDone && (
+            <button type="submit" class={isFinal === true ? 'final' : 'first'} disabled={step.value !== 'ready'}>
+              {step.value === 'doing' ? 'Under way…' : name}
+            </button>
+          )}
+          <button
+            type={isDone ? 'submit' : 'button'}
+            disabled={step.value === 'doing'}
+            onClick={() => isDone || dialog.current?.close()}
+          >
+            {isDone ? 'Close' : 'Do nothing'}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,124 @@
+/** A real sidecar in which five keys do not move, each for another reason, among as many queues as one is woken for. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Keyturn } from '@keyturn/client';
+import { ServeProcess } from '../cli/serve-process.js';
+import { yamlFile } from '../config/yaml-file.js';
+import { ROOT } from '../project/repository.js';
+
+/** Whatever ends what a test began. */
+interface Cleanup {
+  after(task: () => unknown): void;
+}
+
+const SETTINGS = `
+queues:
+  invoices: { on_dead_letter: park }
+  mails: { rate: { per_second: 0.001, burst: 1 } }
+  thumbnails: { lease: 10m }
+  payments: { lease: 10m }
+`;
+
+/** @returns settings with so many more queues, which stay though they have nothing to do */
+function settings(queues: number): string {
+  const names = Array.from({ length: queues }, (_, at) => `  shop-${String(at).padStart(5, '0')}: {}\n`);
+  return SETTINGS + names.join('');
+}
+
+/** Names that people should not choose, and do. */
+export const HOSTILE = {
+  emoji: '👩‍👩‍👧 family',
+  rightToLeft: 'שלום abc',
+  override: 'photo\u202egpj.exe',
+  control: 'a\u0000b\u001b[31m\nc',
+  markup: '<img src=x onerror=alert(1)>',
+  path: '../..?queue=x&key=y#z',
+  spaces: ' two  spaces ',
+  invisible: 'pay\u200bload',
+} as const;
+
+export interface Scene {
+  readonly address: string;
+  readonly client: Keyturn;
+  readonly sidecar: ServeProcess;
+}
+
+/** @param queues how many more there are, with nothing to do */
+export async function startScene(t: Cleanup, queues: number): Promise<Scene> {
+  const sidecar = await ServeProcess.start(t, ['--config', yamlFile(t, settings(queues))]);
+  const address = await sidecar.address('grpc');
+  const client = connect(address, { consumerId: 'worker-1' });
+  t.after(() => client.close());
+  await Promise.all([
+    heldByWorker(client),
+    parked(client),
+    behindRate(client),
+    behindDependency(client),
+    heldByDeadWorker(t, address, client),
+    hostile(client),
+  ]);
+  return { address, client, sidecar };
+}
+
+/** Waits in the line of a key for longer than any test. */
+function waits(client: Keyturn, queue: string, key: string, consumerId: string): void {
+  const call = { queue, key, consumerId, ticket: `ticket-${consumerId}`, wait: 300_000 };
+  // The end of the test ends the wait.
+  client.enQueue(call).catch(() => undefined);
+}
+
+async function heldByWorker(client: Keyturn): Promise<void> {
+  await client.enQueue({ queue: 'payments', key: 'customer-7', consumerId: 'worker-slow' });
+  waits(client, 'payments', 'customer-7', 'worker-2');
+}
+
+async function parked(client: Keyturn): Promise<void> {
+  const queue = 'invoices';
+  for (const key of ['ada', 'grace']) {
+    await client.submit(queue, { key, payload: Buffer.from('{"invoice": 12}') });
+    const { deliveries } = await client.acquire({ queues: [queue], wait: 10_000 });
+    const { turn } = deliveries[0] ?? fail();
+    await client.nack({ queue, key, token: turn.token, kind: 'dead_letter', error: 'no such customer' });
+    await client.submit(queue, { key, payload: Buffer.from('{"invoice": 13}') });
+  }
+}
+
+async function behindRate(client: Keyturn): Promise<void> {
+  const answer = await client.enQueue({ queue: 'mails', key: 'first' });
+  if (answer.decision !== 'accept') fail();
+  await client.deQueue({ queue: 'mails', key: 'first', token: answer.turn.token });
+  waits(client, 'mails', 'newsletter', 'worker-3');
+}
+
+async function behindDependency(client: Keyturn): Promise<void> {
+  const { itemId } = await client.submit('imports', { key: 'monday', itemId: 'import-monday' });
+  await client.submit('reports', { key: 'weekly', after: [{ queue: 'imports', itemId }] });
+}
+
+/** A process that is killed while it has its turn. Its session may come back for five minutes. */
+async function heldByDeadWorker(t: Cleanup, address: string, client: Keyturn): Promise<void> {
+  const script = `
+    import { connect } from '@keyturn/client';
+    const client = connect('${address}', { consumerId: 'worker-dead', sessionId: 'dead', sessionTtl: 300_000 });
+    const { decision } = await client.enQueue({ queue: 'thumbnails', key: 'photo-17' });
+    process.stdout.write(decision);
+  `;
+  const worker = spawn(process.execPath, ['--input-type=module', '-'], {
+    cwd: ROOT,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  t.after(() => worker.kill('SIGKILL'));
+  worker.stdin.end(script);
+  const [said] = await once(worker.stdout, 'data');
+  if (String(said) !== 'accept') fail();
+  worker.kill('SIGKILL');
+  waits(client, 'thumbnails', 'photo-17', 'worker-4');
+}
+
+async function hostile(client: Keyturn): Promise<void> {
+  for (const key of Object.values(HOSTILE)) await client.submit('hostile', { key, payload: Buffer.from(key) });
+}
+
+function fail(): never {
+  throw new Error('the scene did not come about');
+}
