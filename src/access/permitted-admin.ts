@@ -137,7 +137,7 @@ export class PermittedAdministration implements Administration {
       if (after === undefined || after.first.every((one) => this.#sees(one))) return entry;
       return { ...entry, after: { ...after, first: after.first.filter((one) => this.#sees(one)) } };
     });
-    return { ...found, why, line };
+    return { ...found, why, line, named: undefined };
   }
 
   #sees({ queue }: ItemRef): boolean {
