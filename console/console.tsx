@@ -3,12 +3,16 @@ import { render } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { address, route } from './live/place.js';
 import { needsLogin } from './live/tab.js';
+import { Cluster } from './pages/cluster.js';
+import { DeadLetters } from './pages/dead-letters.js';
+import { Events } from './pages/events.js';
 import { KeyPage } from './pages/key.js';
+import { Leaders } from './pages/leaders.js';
 import { Login, leave, readSession } from './pages/login.js';
 import { Overview } from './pages/overview.js';
 import { QueuePage } from './pages/queue.js';
 import { Fence } from './parts/part.js';
-import { Heading, Shell, whoAmI } from './parts/shell.js';
+import { Heading, Shell } from './parts/shell.js';
 import type { Page } from './words/route.js';
 
 type Show = (props: { readonly words: URLSearchParams }) => preact.VNode;
@@ -17,6 +21,10 @@ const PAGES: Readonly<Partial<Record<Page, Show>>> = {
   overview: Overview,
   queue: QueuePage,
   key: KeyPage,
+  'dead-letters': DeadLetters,
+  leaders: Leaders,
+  cluster: Cluster,
+  events: Events,
 };
 
 function Console() {
@@ -37,7 +45,7 @@ function Console() {
               </p>
             </>
           ) : (
-            <Show key={`${address.value} ${whoAmI.value?.principal ?? ''}`} words={words} />
+            <Show key={address.value} words={words} />
           )}
         </Fence>
       )}

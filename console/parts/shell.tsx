@@ -12,7 +12,13 @@ import { ageOf, lengthOf } from '../words/times.js';
 import { Search } from './search.js';
 
 /** Pages that are reached from everywhere; the others need a name. */
-const PLACES: readonly (readonly [Page, string])[] = [['overview', 'Overview']];
+const PLACES: readonly (readonly [Page, string])[] = [
+  ['overview', 'Overview'],
+  ['dead-letters', 'Dead letters'],
+  ['leaders', 'Leaders'],
+  ['cluster', 'Cluster'],
+  ['events', 'Events'],
+];
 
 /** More than that somebody wants to know of: certificates and logs have the other time. */
 const CLOCK_OFF_MS = 5_000;

@@ -37,14 +37,16 @@ export const HOSTILE = {
   invisible: 'pay\u200bload',
 } as const;
 
+const HOSTILE_NAMES: readonly string[] = Object.values(HOSTILE);
+
 export interface Scene {
   readonly address: string;
   readonly client: Keyturn;
   readonly sidecar: ServeProcess;
 }
 
-/** @param queues how many more there are, with nothing to do */
-export async function startScene(t: Cleanup, queues: number): Promise<Scene> {
+/** @param queues how many more there are, with nothing to do @param names of keys that are hard to show */
+export async function startScene(t: Cleanup, queues: number, names = HOSTILE_NAMES): Promise<Scene> {
   const sidecar = await ServeProcess.start(t, ['--config', yamlFile(t, settings(queues))]);
   const address = await sidecar.address('grpc');
   const client = connect(address, { consumerId: 'worker-1' });
@@ -55,7 +57,9 @@ export async function startScene(t: Cleanup, queues: number): Promise<Scene> {
     behindRate(client),
     behindDependency(client),
     heldByDeadWorker(t, address, client),
-    hostile(client),
+    hostile(client, names),
+    deadLetters(client),
+    leads(t, client),
   ]);
   return { address, client, sidecar };
 }
@@ -115,8 +119,46 @@ async function heldByDeadWorker(t: Cleanup, address: string, client: Keyturn): P
   waits(client, 'thumbnails', 'photo-17', 'worker-4');
 }
 
-async function hostile(client: Keyturn): Promise<void> {
-  for (const key of Object.values(HOSTILE)) await client.submit('hostile', { key, payload: Buffer.from(key) });
+async function hostile(client: Keyturn, names: readonly string[]): Promise<void> {
+  for (const key of names) await client.submit('hostile', { key, payload: Buffer.from(key) });
+}
+
+/** A pixel. */
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+/** What people send, and what would be run if it were shown carelessly. */
+export const PAYLOADS: Readonly<Record<string, Buffer>> = {
+  json: Buffer.from('{"order":12,"name":"Zoë"}'),
+  text: Buffer.from('plain\ntext'),
+  protobuf: Buffer.from([0x08, 0x96, 0x01, 0x12, 0x02, 0x00, 0xff]),
+  picture: PNG,
+  svg: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="document.title = \'run\'"></svg>'),
+  markup: Buffer.from('<script>document.title = "run"</script>'),
+};
+
+async function deadLetters(client: Keyturn): Promise<void> {
+  const queue = 'orders';
+  for (const [key, payload] of Object.entries(PAYLOADS)) {
+    await client.submit(queue, { key, payload, headers: { kind: key } });
+    const { deliveries } = await client.acquire({ queues: [queue], wait: 10_000 });
+    const { turn } = deliveries[0] ?? fail();
+    const error = key === 'json' ? 'no such customer' : `line ${payload.length} is too long`;
+    await client.nack({ queue, key, token: turn.token, kind: 'dead_letter', error });
+  }
+}
+
+function leads(t: Cleanup, client: Keyturn): Promise<void> {
+  return new Promise((began) => {
+    const execute = async (_term: unknown, signal: AbortSignal): Promise<void> => {
+      began();
+      await once(signal, 'abort');
+    };
+    const leadership = client.lead('billing', { execute }, { candidateId: 'host-1', metadata: { version: '7' } });
+    t.after(() => leadership.stop());
+  });
 }
 
 function fail(): never {
