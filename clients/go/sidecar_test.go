@@ -57,7 +57,7 @@ func (s *sidecar) start(listen string) {
 	if _, err := os.Stat(main); err != nil {
 		s.t.Fatalf("the sidecar is not built: run `npm run build` in the repository (%v)", err)
 	}
-	args := append([]string{main, "serve", "--listen", listen, "--http-listen", "127.0.0.1:0"}, s.args...)
+	args := append([]string{main, "serve", "--listen", listen, "--http-listen", "127.0.0.1:0", "--console-listen", "off"}, s.args...)
 	s.cmd = exec.Command("node", args...)
 	s.cmd.SysProcAttr = diesWithParent()
 	stderr, err := s.cmd.StderrPipe()

@@ -41,6 +41,12 @@ function checkReach({ server, tls, cluster, access, placeOf, problems }: About):
       placeOf.server('listen') ?? SOMEWHERE,
       `is ${showText(server.listen)}, which others than this machine can reach, but nobody would be asked who they are; needs auth, or tls.client_ca, or ${way}`,
     );
+  if (isOpen && server.consoleListen !== undefined && isBeyond(server.consoleListen))
+    problems.add(
+      'console_listen',
+      placeOf.server('consoleListen') ?? SOMEWHERE,
+      `is ${showText(server.consoleListen)}, which others than this machine can reach, but nobody would be asked who they are; needs auth, or tls.client_ca, or ${way}`,
+    );
   const { peerListen, tls: peerTls } = cluster;
   if (peerListen !== undefined && peerTls.ca === undefined && isBeyond(peerListen))
     problems.add(
@@ -83,6 +89,13 @@ function checkWays(access: AccessSettings, { server, tls, written, placeOf, prob
       tokens === undefined ? 'auth.jwt' : 'auth.tokens',
       place(tokens === undefined ? 'jwt' : 'tokens'),
       `needs TLS, because listen is ${showText(server.listen)} (${placeOf.server('listen') ?? SOMEWHERE}): a token that others can read on the way is theirs, too; needs tls.cert and tls.key`,
+    );
+  const { consoleListen } = server;
+  if (isBearer && consoleListen !== undefined && isBeyond(consoleListen) && tls.cert === undefined)
+    problems.add(
+      'console_listen',
+      placeOf.server('consoleListen') ?? SOMEWHERE,
+      `is ${showText(consoleListen)}, which others than this machine can reach, and without TLS a token that others can read on the way is theirs, too; needs tls.cert and tls.key`,
     );
   checkNames(access, place('rights'), problems);
   checkFiles(access, problems);

@@ -53,6 +53,8 @@ export interface Config {
   /** Who may ask what. Unset: whoever reaches the sidecar may ask everything. */
   readonly access: AccessSettings | undefined;
   readonly coordinator: CoordinatorSettings;
+  /** Somebody asked for the address of the console: another one would not do. */
+  readonly isConsoleAskedFor: boolean;
   /** Of a member of a cluster. Unset: it is alone. */
   readonly cluster: ClusterSettings | undefined;
   /** What works and is hardly meant, for people; each a line that names setting and place. */
@@ -122,6 +124,8 @@ export function loadConfig(flags: Flags, env: Environment): Config {
   const sources: Sources = { file, flags, env, problems };
   const server = overridden(pickServer(said), sources);
   checkAddresses(server, problems);
+  const isConsoleAskedFor = placesOf(sources).server('consoleListen') !== undefined;
+  if (isConsoleAskedFor) checkConsole(server, problems);
   const tls = overriddenTls(said.tls, sources);
   checkTls(tls, (field) => placeOfTls(field, sources), problems);
   const access = said.auth === NO_ACCESS ? undefined : said.auth;
@@ -146,7 +150,7 @@ export function loadConfig(flags: Flags, env: Environment): Config {
   checkEnvironment(env, VARIABLES, problems);
   problems.throwIfAny();
   const coordinator = settingsOf(server, said.limits, inherited, queues);
-  return freeze({ server, tls, access, coordinator, warnings: problems.warnings }, cluster);
+  return freeze({ server, tls, access, coordinator, isConsoleAskedFor, warnings: problems.warnings }, cluster);
 }
 
 /** In a cluster a queue is durable unless somebody says otherwise, which is refused. */
@@ -285,6 +289,13 @@ function override<T, K extends keyof T>(table: Table<T>, field: K, written: Writ
 function checkAddresses({ listen, httpListen }: ServerSettings, problems: Problems): void {
   if (listen !== httpListen || listen.endsWith(':0')) return;
   problems.add('http_listen', 'all sources together', `is ${showText(httpListen)}, must differ from listen`);
+}
+
+function checkConsole({ listen, httpListen, consoleListen }: ServerSettings, problems: Problems): void {
+  if (consoleListen === undefined || consoleListen.endsWith(':0')) return;
+  const other = consoleListen === listen ? 'listen' : consoleListen === httpListen ? 'http_listen' : undefined;
+  if (other !== undefined)
+    problems.add('console_listen', 'all sources together', `is ${showText(consoleListen)}, must differ from ${other}`);
 }
 
 function readQueues(written: Written | undefined, surroundings: Surroundings, at: At): ReadonlyMap<string, Policy> {

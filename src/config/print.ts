@@ -16,7 +16,7 @@ export function printConfig(config: Config): string {
     [...coordinator.queues].map(([name, policy]) => [name, writeGroup(POLICY_GROUP.table, policy)]),
   );
   const parts = [
-    ...commented(SERVER_SETTINGS, server),
+    ...commented(SERVER_SETTINGS, server).map((part) => (config.isConsoleAskedFor ? part : unasked(part))),
     `\n# ${TLS_DOC}\ntls:`,
     ...indented(commented(TLS_SETTINGS, tls)),
     ...access(config.access),
@@ -29,6 +29,11 @@ export function printConfig(config: Config): string {
     `\n# ${QUEUES_DOC}\n${stringify({ queues })}`,
   ];
   return parts.join('\n');
+}
+
+/** Who says the usual address of the console means it, and has no other: so what nobody said is no more than a remark. */
+function unasked(part: string): string {
+  return part.replace(/^console_listen:/m, '# console_listen:');
 }
 
 /** Where there is none nothing is written: an empty one would let nobody in. */

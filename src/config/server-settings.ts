@@ -1,4 +1,6 @@
 /** The settings of the process itself: the file's top level, environment variables and flags. */
+
+import { hostNames } from './host-names.js';
 import { address, choice, duration, optional, path, tcpAddress, yesOrNo } from './kinds.js';
 import type { Refusal, Setting } from './settings-table.js';
 import { registryAddress, type StoreAddress, storeAddress } from './store-address.js';
@@ -11,6 +13,10 @@ type Audit = (typeof AUDITS)[number];
 export interface ServerSettings {
   readonly listen: string;
   readonly httpListen: string;
+  /** Unset: there is no console. */
+  readonly consoleListen: string | undefined;
+  /** Names under which people open it, besides those of this machine and of its address. */
+  readonly consoleHosts: readonly string[];
   /** Unset: everything is kept in memory only. */
   readonly dataDir: string | undefined;
   /** Unset: memory, of this process alone. */
@@ -37,6 +43,8 @@ export interface ServerSetting<T> extends Setting<T> {
 export const SERVER_DEFAULTS: ServerSettings = Object.freeze({
   listen: '127.0.0.1:7420',
   httpListen: '127.0.0.1:7421',
+  consoleListen: '127.0.0.1:7422',
+  consoleHosts: [],
   dataDir: undefined,
   store: undefined,
   registry: undefined,
@@ -72,6 +80,20 @@ export const SERVER_SETTINGS: { readonly [K in keyof ServerSettings]: ServerSett
     flag: '--http-listen',
     operand: 'address',
     doc: 'Where /metrics, /healthz and /readyz are served.',
+  },
+  consoleListen: {
+    kind: optional(tcpAddress, 'off', ''),
+    env: 'KEYTURN_CONSOLE_LISTEN',
+    flag: '--console-listen',
+    operand: 'address',
+    doc: 'Where the console is served, a page for people; `off`: nowhere. Beyond loopback it uses `tls`. Nobody asked for it and the port is taken: it takes another one.',
+  },
+  consoleHosts: {
+    kind: hostNames,
+    env: 'KEYTURN_CONSOLE_HOSTS',
+    flag: '--console-hosts',
+    operand: 'names',
+    doc: 'Names under which the console is opened, besides localhost and those of its address: of a proxy before it, say. In a variable or a flag with commas between them.',
   },
   dataDir: {
     kind: optional(path, 'none', ''),

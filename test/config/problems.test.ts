@@ -19,6 +19,15 @@ const FILES: readonly (readonly [yaml: string, ...problems: readonly string[]])[
   ],
   ['http_listen: unix:/x', 'http_listen (keyturn.yaml:1:14): is "unix:/x", must be host:port or [IPv6]:port'],
   ['http_listen: 127.0.0.1:7420', 'http_listen (all sources together): is "127.0.0.1:7420", must differ from listen'],
+  ['console_listen: unix:/x', 'console_listen (keyturn.yaml:1:17): is "unix:/x", must be host:port or [IPv6]:port, or off'],
+  ['console_listen: 127.0.0.1:7420', 'console_listen (all sources together): is "127.0.0.1:7420", must differ from listen'],
+  ['console_listen: 127.0.0.1:7421', 'console_listen (all sources together): is "127.0.0.1:7421", must differ from http_listen'],
+  [
+    'console_listen: 0.0.0.0:7422',
+    'console_listen (keyturn.yaml:1:17): is "0.0.0.0:7422", which others than this machine can reach, but nobody would be asked who they are; needs auth, or tls.client_ca, or insecure: true (--insecure true, KEYTURN_INSECURE=true) if whoever can reach it may ask everything',
+  ],
+  ['console_hosts: { a: b }', 'console_hosts (keyturn.yaml:1:16): is a mapping, must be a list of up to 32 names or addresses of hosts, without ports'],
+  ['console_hosts: [a:1]', 'console_hosts (keyturn.yaml:1:16): has "a:1" in it, must be a list of up to 32 names or addresses of hosts, without ports'],
   ['log_level: loud', 'log_level (keyturn.yaml:1:12): is "loud", must be debug, info, warn, error or silent'],
   ['log_level: [info]', 'log_level (keyturn.yaml:1:12): is a list, must be debug, info, warn, error or silent'],
   ['auto_create: "true"', 'auto_create (keyturn.yaml:1:14): is "true", must be true or false'],
@@ -51,11 +60,11 @@ const FILES: readonly (readonly [yaml: string, ...problems: readonly string[]])[
   ['http-listen: 127.0.0.1:1', 'http-listen (keyturn.yaml:1:1): is not a setting; did you mean http_listen?'],
   [
     'elephant: 1',
-    'elephant (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, data_dir, store, registry, log_level, audit, insecure, auto_create, drain_timeout, startup_hold, tls, auth, cluster, limits, default, queues',
+    'elephant (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, console_listen, console_hosts, data_dir, store, registry, log_level, audit, insecure, auto_create, drain_timeout, startup_hold, tls, auth, cluster, limits, default, queues',
   ],
   [
     '__proto__: 1',
-    '__proto__ (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, data_dir, store, registry, log_level, audit, insecure, auto_create, drain_timeout, startup_hold, tls, auth, cluster, limits, default, queues',
+    '__proto__ (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, console_listen, console_hosts, data_dir, store, registry, log_level, audit, insecure, auto_create, drain_timeout, startup_hold, tls, auth, cluster, limits, default, queues',
   ],
   [
     'log_level: info\nlog_level: warn',

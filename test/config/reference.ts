@@ -116,6 +116,7 @@ function groupTable<T extends object>(settings: Table<T>, builtIn: T): string {
 
 function inCode(value: YamlValue): string {
   if (typeof value !== 'object') return `\`${value}\``;
+  if (Array.isArray(value)) return `\`[${value.join(', ')}]\``;
   const parts = Object.entries(value).map(([name, part]) => `${name}: ${String(part)}`);
   return `\`{ ${parts.join(', ')} }\``;
 }

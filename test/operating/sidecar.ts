@@ -9,7 +9,11 @@ import { ROOT } from '../project/repository.js';
 
 const MAIN = join(ROOT, 'dist', 'src', 'main.js');
 /** Its own settings only: not those of the machine that runs this. */
-const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
+const ENVIRONMENT: NodeJS.ProcessEnv = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_'))),
+  // Nobody looks.
+  KEYTURN_CONSOLE_LISTEN: 'off',
+};
 const REMEMBERED_LINES = 50;
 
 export interface SidecarPlan {

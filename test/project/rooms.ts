@@ -15,6 +15,7 @@ const ROOMS = [
   'grpc',
   'gen',
   'http',
+  'console',
   'observability',
   'client',
   'client_gen',
@@ -48,7 +49,7 @@ interface Rule {
 const RULES: Readonly<Record<Room, Rule>> = {
   main: { rooms: ['cli', 'observability'], packages: ['commander'] },
   cli: {
-    rooms: ['config', 'access', 'port', 'core', 'local', 'cluster', 'grpc', 'http', 'observability'],
+    rooms: ['config', 'access', 'port', 'core', 'local', 'cluster', 'grpc', 'http', 'console', 'observability'],
     packages: 'any',
   },
   config: { rooms: ['access', 'port', 'core'], packages: ['node:', 'yaml'] },
@@ -60,6 +61,11 @@ const RULES: Readonly<Record<Room, Rule>> = {
   grpc: { rooms: ['access', 'port', 'gen'], packages: 'any' },
   gen: { rooms: [], packages: 'any' },
   http: { rooms: ['port'], packages: ['node:'] },
+  // Calls go to the port, by the way of gRPC's services: nothing else leads into the coordinator.
+  console: {
+    rooms: ['access', 'port', 'grpc', 'http', 'observability'],
+    packages: ['node:', '@bufbuild/protobuf', '@connectrpc/connect', '@connectrpc/connect-node', 'lru-cache'],
+  },
   observability: { rooms: ['port'], packages: 'any' },
   // A package of its own, which knows nothing of the sidecar but its proto.
   client: { rooms: ['client_gen'], packages: ['node:', '@grpc/grpc-js'] },

@@ -17,7 +17,16 @@ const LONGEST_START_MS = 30_000;
 
 /** @throws when it does not start, is not alive, or does not end with exit code 0 */
 export async function startAndStop({ node, keyturn, folder, environment, inspect }: Installation): Promise<void> {
-  const args = [...keyturn, 'serve', '--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
+  const args = [
+    ...keyturn,
+    'serve',
+    '--listen',
+    '127.0.0.1:0',
+    '--http-listen',
+    '127.0.0.1:0',
+    '--console-listen',
+    '127.0.0.1:0',
+  ];
   const sidecar = spawn(node, args, { cwd: folder, env: environment, stdio: ['ignore', 'inherit', 'pipe'] });
   try {
     const http = await listening(sidecar);

@@ -7,7 +7,11 @@ import { Happenings } from './happenings.js';
 
 const ENDS_WITH_PARENT = new URL('./ends-with-parent.js', import.meta.url).href;
 /** Its own settings only: not those of the machine that runs the tests. */
-const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
+const ENVIRONMENT: NodeJS.ProcessEnv = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_'))),
+  // Nobody looks.
+  KEYTURN_CONSOLE_LISTEN: 'off',
+};
 
 export type Said = Readonly<Record<string, unknown>>;
 

@@ -13,7 +13,11 @@ const WITH_PARENT = new URL('./ends-with-parent.js', import.meta.url).href;
 const STARTING_MS = 30_000;
 
 /** Its own settings only: not those of the machine. */
-const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
+const ENVIRONMENT: NodeJS.ProcessEnv = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_'))),
+  // Nobody looks.
+  KEYTURN_CONSOLE_LISTEN: 'off',
+};
 
 export class SidecarProcess {
   readonly exited: Promise<number | null>;

@@ -52,7 +52,7 @@ func startSidecar(t *testing.T) string {
 	if err := os.WriteFile(settings, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("node", main, "serve", "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--config", settings)
+	cmd := exec.Command("node", main, "serve", "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--console-listen", "off", "--config", settings)
 	stderr := must(cmd.StderrPipe())(t)
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("the sidecar does not start: run `npm run build` in the repository (%v)", err)

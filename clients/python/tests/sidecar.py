@@ -19,7 +19,7 @@ class Sidecar:
     def __init__(self, listen: str = "127.0.0.1:0", config: str = "", folder: Path | None = None) -> None:
         if not MAIN.is_file():
             raise RuntimeError(f"{MAIN} is not there: run `npm ci && npm run build` in the repository first")
-        args = ["node", str(MAIN), "serve", "--listen", listen, "--http-listen", "127.0.0.1:0"]
+        args = ["node", str(MAIN), "serve", "--listen", listen, "--http-listen", "127.0.0.1:0", "--console-listen", "off"]
         if config and folder is not None:
             file = folder / "keyturn.yaml"
             file.write_text(config)

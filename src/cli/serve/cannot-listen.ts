@@ -12,11 +12,12 @@ interface Remedy {
   readonly isSetting: boolean;
 }
 
-type Setting = 'listen' | 'http_listen' | 'cluster.peer_listen';
+type Setting = 'listen' | 'http_listen' | 'console_listen' | 'cluster.peer_listen';
 
 const SET_BY: Readonly<Record<Setting, string>> = {
   listen: '--listen, KEYTURN_LISTEN or listen in the file',
   http_listen: '--http-listen, KEYTURN_HTTP_LISTEN or http_listen in the file',
+  console_listen: '--console-listen, KEYTURN_CONSOLE_LISTEN or console_listen in the file',
   'cluster.peer_listen': '--cluster-peer-listen, KEYTURN_CLUSTER_PEER_LISTEN or cluster.peer_listen in the file',
 };
 

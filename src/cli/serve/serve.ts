@@ -30,15 +30,15 @@ async function run(config: Config): Promise<void> {
   for (const warning of config.warnings) log.warn({ event: 'settings_doubtful' }, warning);
   const sidecar = await startSidecar(config, { log, version });
   drainOnSignals(sidecar, { log, timeout: config.server.drainTimeout });
-  const { grpc, http } = sidecar;
-  log.info({ version, grpc, http }, 'listening');
+  const { grpc, http, console } = sidecar;
+  log.info({ version, grpc, http, console }, 'listening');
   await sidecar.ready.catch(async (error: unknown) => {
     await sidecar.stop();
     throw error;
   });
   if (terminal)
     process.stderr.write(
-      `\nKeyturn ${version} gives turns at ${grpc} (gRPC), and tells how it is at http://${http}/metrics. Ctrl-C ends it.\n\n`,
+      `\nKeyturn ${version} gives turns at ${grpc} (gRPC), and tells how it is at http://${http}/metrics.${console === undefined ? '' : ` The console is at ${console} .`} Ctrl-C ends it.\n\n`,
     );
 }
 

@@ -15,6 +15,7 @@ import { AccessControl } from './access.js';
 import { auditLines } from './audit-lines.js';
 import { cannotListen } from './cannot-listen.js';
 import { Certificates } from './certificates.js';
+import { type OpenConsole, openConsole } from './console.js';
 import { diskSpace } from './disk-space.js';
 import { type Engine, openAlone } from './engine.js';
 import { Readiness } from './readiness.js';
@@ -30,6 +31,8 @@ export interface Sidecar {
   /** Where it listens, with the real ports. */
   readonly grpc: string;
   readonly http: string;
+  /** Its address for a browser. Unset: there is none. */
+  readonly console: string | undefined;
   /**
    * Resolves when all calls are let in, or when it was ended before. Rejects with a CommandFailure when the data cannot
    * be used: then it is only to be stopped.
@@ -58,6 +61,7 @@ const LAST_ANSWERS_MS = 1_000;
 export async function startSidecar(config: Config, { log, version }: SidecarOptions): Promise<Sidecar> {
   let grpc: GrpcServer | undefined;
   let http: HttpServer | undefined;
+  let view: OpenConsole | undefined;
   const readiness = new Readiness(log, (isReady) => grpc?.setServing(isReady));
   const certificates = await Certificates.open(config.tls, log);
   const control = AccessControl.open(config.access, log);
@@ -91,15 +95,27 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
     });
     grpc = server;
     engine.listens?.(server.address);
-    void certificates?.watch((material) => server.useCertificates(material));
-    control?.watch(() => server.endRevoked());
+    const { observe, failed } = metrics;
+    const { first } = certificates ?? {};
+    const calls = { coordinator, cluster, access, audited: audit?.audited, observe, failed, log };
+    view = await openConsole(config, { ...calls, version, certificates: first });
+    void certificates?.watch((material) => {
+      server.useCertificates(material);
+      view?.server.useCertificates(material);
+    });
+    control?.watch(() => {
+      server.endRevoked();
+      view?.server.endRevoked();
+    });
     slow.watch(coordinator);
     warnBeyondLoopback(config, log);
     readiness.listening();
     const { host } = tcp(config.server.httpListen);
     const onReady = () => hold.note(coordinator, log);
-    return running({ engine, grpc, http, watches: [certificates, control, slow], readiness, host, onReady });
+    return running({ engine, grpc, http, view, watches: [certificates, control, slow], readiness, host, onReady });
   } catch (error) {
+    view?.server.forceStop();
+    grpc?.forceStop();
     http?.forceStop();
     await engine.close();
     throw error;
@@ -125,6 +141,7 @@ interface Parts {
   readonly engine: Engine;
   readonly grpc: GrpcServer;
   readonly http: HttpServer;
+  readonly view: OpenConsole | undefined;
   /** What is read again when it changes. */
   readonly watches: readonly ({ close(): void } | undefined)[];
   readonly readiness: Readiness;
@@ -133,7 +150,7 @@ interface Parts {
   readonly onReady: () => Promise<void>;
 }
 
-function running({ engine, grpc, http, watches, readiness, host, onReady }: Parts): Sidecar {
+function running({ engine, grpc, http, view, watches, readiness, host, onReady }: Parts): Sidecar {
   const { coordinator } = engine;
   const unwatch = () => {
     for (const watch of watches) watch?.close();
@@ -141,6 +158,7 @@ function running({ engine, grpc, http, watches, readiness, host, onReady }: Part
   return {
     grpc: grpc.address,
     http: formatAddress({ kind: 'tcp', host, port: http.port }),
+    console: view?.url,
     ready: engine.begin().then(onReady),
     async drain(timeout) {
       readiness.draining();
@@ -149,6 +167,7 @@ function running({ engine, grpc, http, watches, readiness, host, onReady }: Part
       await engine.close();
       unwatch();
       await grpc.stop(LAST_ANSWERS_MS);
+      view?.server.forceStop();
       http.forceStop();
       return report;
     },
@@ -157,6 +176,7 @@ function running({ engine, grpc, http, watches, readiness, host, onReady }: Part
       await engine.close();
       unwatch();
       grpc.forceStop();
+      view?.server.forceStop();
       http.forceStop();
     },
     end() {
@@ -165,6 +185,7 @@ function running({ engine, grpc, http, watches, readiness, host, onReady }: Part
       void engine.close();
       unwatch();
       grpc.forceStop();
+      view?.server.forceStop();
       http.forceStop();
       return loss;
     },

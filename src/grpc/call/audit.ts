@@ -13,8 +13,8 @@ interface AuditEntry {
   readonly who: string | undefined;
   /** Address of the caller. */
   readonly from: string;
-  /** `link`: another sidecar asks in the name of its caller, whom it has let in. */
-  readonly over?: 'link';
+  /** `link`: another sidecar asks in the name of its caller, whom it has let in. `console`: a page, or a tool at its address. */
+  readonly over?: 'link' | 'console';
   /** `AdminService/Discard` */
   readonly call: string;
   /** What was asked, by the fields of the message; long texts and lists are cut. */
@@ -57,13 +57,37 @@ const PREFIX = '/keyturn.v1.';
 const MOST_CHARACTERS = 256;
 const MOST_ENTRIES = 20;
 
+interface Carried {
+  readonly who: string | undefined;
+  readonly from: string;
+  readonly over: 'console';
+  readonly path: string;
+  readonly asked: unknown;
+  readonly answered: unknown;
+}
+
+/** Of a call that did not come over gRPC. Unset: it is worth no line. @param why of what was refused */
+export function auditEntry(carried: Carried, outcome: string, why: string): AuditEntry | undefined {
+  const { who, from, over, path } = carried;
+  const call = nameOf(path);
+  const asked = fieldsOf(carried.asked);
+  const answered = carried.answered === undefined ? undefined : fieldsOf(carried.answered);
+  if (CALLS[call]?.(asked, answered) !== true) return undefined;
+  const told = why === '' ? plain(answered ?? {}) : cut(why);
+  return { who, from, over, call, asked: plain(asked), outcome, told };
+}
+
+function nameOf(path: string): string {
+  return path.startsWith(PREFIX) ? path.slice(PREFIX.length) : path;
+}
+
 /** @param whoIs name of the principal of a call that was let in; unset: nobody is asked */
 export function auditing(
   audited: Audited,
   whoIs: (call: ServerInterceptingCallInterface) => string | undefined,
 ): ServerInterceptor {
   return ({ path }, call) => {
-    const name = path.startsWith(PREFIX) ? path.slice(PREFIX.length) : path;
+    const name = nameOf(path);
     const isWorth = CALLS[name];
     if (isWorth === undefined) return new ServerInterceptingCall(call);
     return new AuditedCall(call, (asked, answered, outcome, why) => {

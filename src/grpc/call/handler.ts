@@ -35,7 +35,7 @@ export interface HandlerContext {
 }
 
 /** Reads a request from its message; the check collects the fields that are wrong. */
-type Read<Q, R> = (message: Q, check: Check, caller: Caller) => R;
+export type Read<Q, R> = (message: Q, check: Check, caller: Caller) => R;
 
 /** Adds the turns that an answer gives. */
 type Gives<A> = (answer: A, turns: Turn[]) => void;
@@ -79,7 +79,12 @@ export function promised<Q, R, A, M>(
   };
 }
 
-export function readRequest<Q, R>(context: HandlerContext, caller: Caller, message: Q, read: Read<Q, R>): Result<R> {
+export function readRequest<Q, R>(
+  context: Pick<HandlerContext, 'limits'>,
+  caller: Caller,
+  message: Q,
+  read: Read<Q, R>,
+): Result<R> {
   // The client reads no answer any more, so a turn would be lost on this call.
   if (isOver(caller)) return { ok: false, refusal: { kind: 'cancelled' } };
   const check = new Check(context.limits);

@@ -179,6 +179,16 @@ export function internalBytes(id: string): Uint8Array {
   return Status.encode(messageOf(internal(id))).finish();
 }
 
+/** The details of a status, for a protocol that sends them in another way. */
+export function detailsOf({ metadata }: CallStatus): readonly { readonly type: string; readonly value: Uint8Array }[] {
+  const [bytes] = metadata.get(DETAILS_KEY);
+  if (!Buffer.isBuffer(bytes)) return [];
+  return Status.decode(bytes).details.map(({ typeUrl, value }) => ({
+    type: typeUrl.slice(typeUrl.lastIndexOf('/') + 1),
+    value,
+  }));
+}
+
 function compose(described: Described): CallStatus {
   const message = messageOf(described);
   const bytes = Status.encode(message).finish();

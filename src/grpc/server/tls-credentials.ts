@@ -38,7 +38,7 @@ export class TlsCredentials extends ServerCredentials {
       rejectUnauthorized: demands,
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     };
-    super(options, contextOf(certificates));
+    super(options, tlsContextOf(certificates));
   }
 
   /**
@@ -46,7 +46,7 @@ export class TlsCredentials extends ServerCredentials {
    * it was.
    */
   use(certificates: Certificates): void {
-    this.updateSecureContextOptions(contextOf(certificates));
+    this.updateSecureContextOptions(tlsContextOf(certificates));
   }
 
   _equals(other: ServerCredentials): boolean {
@@ -55,7 +55,7 @@ export class TlsCredentials extends ServerCredentials {
 }
 
 /** The version stands here, not above: it belongs to the context, and each new one would go back to Node's default. */
-function contextOf({ cert, key, clientCa }: Certificates): SecureContextOptions {
+export function tlsContextOf({ cert, key, clientCa }: Certificates): SecureContextOptions {
   return { cert, key, ca: clientCa, minVersion: OLDEST_VERSION, ciphers: ciphers() };
 }
 

@@ -1,7 +1,7 @@
 /** AdminService: the calls of people. */
 
 import type { Result } from '../../coordinator.js';
-import { type HandlerContext, promised } from '../call/handler.js';
+import type { HandlerContext } from '../call/handler.js';
 import type { OpenStreams } from '../call/streams.js';
 import {
   deadLettersResponse,
@@ -30,83 +30,138 @@ import {
   routeResponse,
 } from '../convert/cluster.js';
 import { listQueuesRequest, queuesResponse } from '../convert/queues.js';
-import type { AdminServiceServer } from '../gen/keyturn/v1/admin.js';
+import { type AdminServiceServer, AdminServiceService } from '../gen/keyturn/v1/admin.js';
+import { type CarriedByBytes, personCall } from './person-call.js';
 import { watchEvents } from './watch-events.js';
+
+/** Those that have one answer. The name is that of the method, as generated code writes it. */
+const CALLS = {
+  listQueues: personCall(
+    AdminServiceService.listQueues,
+    listQueuesRequest,
+    (port, request) => port.admin.listQueues(request),
+    queuesResponse,
+  ),
+  listKeys: personCall(
+    AdminServiceService.listKeys,
+    listKeysRequest,
+    (port, request) => port.admin.listKeys(request),
+    keysResponse,
+  ),
+  explainKey: personCall(
+    AdminServiceService.explainKey,
+    keyName,
+    (port, { queue, key }) => port.admin.explainKey(queue, key),
+    explanationResponse,
+  ),
+  evictHolder: personCall(
+    AdminServiceService.evictHolder,
+    keyName,
+    (port, { queue, key }) => port.admin.evictHolder(queue, key),
+    evictionResponse,
+  ),
+  retryNow: personCall(
+    AdminServiceService.retryNow,
+    retryNowRequest,
+    (port, request) => port.admin.retryNow(request),
+    retryNowResponse,
+  ),
+  resumeKey: personCall(
+    AdminServiceService.resumeKey,
+    keyName,
+    (port, { queue, key }) => port.admin.resumeKey(queue, key),
+    resumptionResponse,
+  ),
+  pauseQueue: personCall(
+    AdminServiceService.pauseQueue,
+    queueName,
+    (port, queue) => port.admin.pauseQueue(queue),
+    nothing,
+  ),
+  resumeQueue: personCall(
+    AdminServiceService.resumeQueue,
+    queueName,
+    (port, queue) => port.admin.resumeQueue(queue),
+    nothing,
+  ),
+  setLimits: personCall(
+    AdminServiceService.setLimits,
+    limitsChange,
+    (port, { queue, change }) => port.admin.setLimits(queue, change),
+    limitsResponse,
+  ),
+  listDeadLetters: personCall(
+    AdminServiceService.listDeadLetters,
+    listDeadLettersRequest,
+    (port, request) => port.admin.listDeadLetters(request),
+    deadLettersResponse,
+  ),
+  redrive: personCall(
+    AdminServiceService.redrive,
+    itemChoice,
+    (port, choice) => port.admin.redrive(choice),
+    (redriven) => ({ redriven }),
+  ),
+  discard: personCall(
+    AdminServiceService.discard,
+    discardRequest,
+    (port, { choice, waiting }) => port.admin.discard(choice, waiting),
+    (discarded) => ({ discarded }),
+  ),
+  getCluster: personCall(
+    AdminServiceService.getCluster,
+    anything,
+    (port) => port.cluster?.view() ?? alone(),
+    clusterResponse,
+  ),
+  movePartition: personCall(
+    AdminServiceService.movePartition,
+    moveRequest,
+    (port, request) => port.cluster?.move(request) ?? alone(),
+    moveResponse,
+  ),
+  restorePartitions: personCall(
+    AdminServiceService.restorePartitions,
+    restoreRequest,
+    (port, request) => port.cluster?.restore(request) ?? alone(),
+    restoreResponse,
+  ),
+  finalizeCluster: personCall(
+    AdminServiceService.finalizeCluster,
+    anything,
+    (port) => port.cluster?.finalize() ?? alone(),
+    ({ format, isChanged }) => ({ format, changed: isChanged }),
+  ),
+  routeQueue: personCall(
+    AdminServiceService.routeQueue,
+    routeRequest,
+    (port, request) => port.cluster?.route(request) ?? alone(),
+    routeResponse,
+  ),
+};
+
+/** The same, for who is not on gRPC. */
+export const ADMIN_CALLS: readonly CarriedByBytes[] = Object.values(CALLS);
 
 export function adminService(context: HandlerContext, streams: OpenStreams): AdminServiceServer {
   return {
-    listQueues: promised(context, listQueuesRequest, (port, request) => port.admin.listQueues(request), queuesResponse),
-    listKeys: promised(context, listKeysRequest, (port, request) => port.admin.listKeys(request), keysResponse),
-    explainKey: promised(
-      context,
-      keyName,
-      (port, { queue, key }) => port.admin.explainKey(queue, key),
-      explanationResponse,
-    ),
-    evictHolder: promised(
-      context,
-      keyName,
-      (port, { queue, key }) => port.admin.evictHolder(queue, key),
-      evictionResponse,
-    ),
-    retryNow: promised(context, retryNowRequest, (port, request) => port.admin.retryNow(request), retryNowResponse),
-    resumeKey: promised(
-      context,
-      keyName,
-      (port, { queue, key }) => port.admin.resumeKey(queue, key),
-      resumptionResponse,
-    ),
-    pauseQueue: promised(context, queueName, (port, queue) => port.admin.pauseQueue(queue), nothing),
-    resumeQueue: promised(context, queueName, (port, queue) => port.admin.resumeQueue(queue), nothing),
-    setLimits: promised(
-      context,
-      limitsChange,
-      (port, { queue, change }) => port.admin.setLimits(queue, change),
-      limitsResponse,
-    ),
-    listDeadLetters: promised(
-      context,
-      listDeadLettersRequest,
-      (port, request) => port.admin.listDeadLetters(request),
-      deadLettersResponse,
-    ),
-    redrive: promised(
-      context,
-      itemChoice,
-      (port, choice) => port.admin.redrive(choice),
-      (redriven) => ({ redriven }),
-    ),
-    discard: promised(
-      context,
-      discardRequest,
-      (port, { choice, waiting }) => port.admin.discard(choice, waiting),
-      (discarded) => ({ discarded }),
-    ),
-    getCluster: promised(context, anything, (port) => port.cluster?.view() ?? alone(), clusterResponse),
-    movePartition: promised(
-      context,
-      moveRequest,
-      (port, request) => port.cluster?.move(request) ?? alone(),
-      moveResponse,
-    ),
-    restorePartitions: promised(
-      context,
-      restoreRequest,
-      (port, request) => port.cluster?.restore(request) ?? alone(),
-      restoreResponse,
-    ),
-    finalizeCluster: promised(
-      context,
-      anything,
-      (port) => port.cluster?.finalize() ?? alone(),
-      ({ format, isChanged }) => ({ format, changed: isChanged }),
-    ),
-    routeQueue: promised(
-      context,
-      routeRequest,
-      (port, request) => port.cluster?.route(request) ?? alone(),
-      routeResponse,
-    ),
+    listQueues: CALLS.listQueues.handler(context),
+    listKeys: CALLS.listKeys.handler(context),
+    explainKey: CALLS.explainKey.handler(context),
+    evictHolder: CALLS.evictHolder.handler(context),
+    retryNow: CALLS.retryNow.handler(context),
+    resumeKey: CALLS.resumeKey.handler(context),
+    pauseQueue: CALLS.pauseQueue.handler(context),
+    resumeQueue: CALLS.resumeQueue.handler(context),
+    setLimits: CALLS.setLimits.handler(context),
+    listDeadLetters: CALLS.listDeadLetters.handler(context),
+    redrive: CALLS.redrive.handler(context),
+    discard: CALLS.discard.handler(context),
+    getCluster: CALLS.getCluster.handler(context),
+    movePartition: CALLS.movePartition.handler(context),
+    restorePartitions: CALLS.restorePartitions.handler(context),
+    finalizeCluster: CALLS.finalizeCluster.handler(context),
+    routeQueue: CALLS.routeQueue.handler(context),
     watchEvents: watchEvents(context, streams),
   };
 }

@@ -1,12 +1,13 @@
 /** LeaderService: who leads a group. */
 import { randomUUID } from 'node:crypto';
-import type { Reply, SessionStamp, YieldView } from '../../coordinator.js';
+import type { GroupView, Reply, Result, SessionStamp, YieldView } from '../../coordinator.js';
 import { type HandlerContext, internalError, replied } from '../call/handler.js';
 import type { OpenStreams } from '../call/streams.js';
 import { groupName, leaderResponse, yieldResponse } from '../convert/leaders.js';
 import { steadyNow } from '../convert/steady-time.js';
-import type { LeaderServiceServer } from '../gen/keyturn/v1/leader.js';
+import { type LeaderServiceServer, LeaderServiceService } from '../gen/keyturn/v1/leader.js';
 import { LeadStream } from './lead-stream.js';
+import { type CarriedByBytes, personCall } from './person-call.js';
 import { watchLeader } from './watch-leader.js';
 
 type Handlers = Pick<LeaderServiceServer, 'lead' | 'getLeader' | 'watchLeader' | 'yieldLeader'>;
@@ -47,6 +48,34 @@ export function leaderService(context: HandlerContext, streams: OpenStreams): Ha
       yieldResponse,
     ),
   };
+}
+
+/** Those that have one answer, for who is not on gRPC. */
+export const LEADER_CALLS: readonly CarriedByBytes[] = [
+  personCall(
+    LeaderServiceService.getLeader,
+    groupName,
+    (port, group) => answered<GroupView>((reply) => port.leaders.awaitLeader({ group, knows: undefined }, reply)),
+    leaderResponse,
+  ),
+  personCall(
+    LeaderServiceService.yieldLeader,
+    groupName,
+    (port, group) => answered<YieldView>((reply) => port.leaders.yieldLeader(group, reply)),
+    yieldResponse,
+  ),
+];
+
+function answered<A>(ask: (reply: Reply<A>) => unknown): Promise<Result<A>> {
+  return new Promise((resolve) => {
+    ask({
+      answer(value) {
+        resolve({ ok: true, value });
+        return true;
+      },
+      refuse: (refusal) => resolve({ ok: false, refusal }),
+    });
+  });
 }
 
 /** Each newer than the one before, and its own. */

@@ -58,7 +58,8 @@ final class Sidecar implements AutoCloseable {
     /** Anew, at the same address. */
     void run() throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of("node", main().toString(), "serve"));
-        command.addAll(List.of("--listen", address, "--http-listen", "127.0.0.1:0", "--config", config.toString()));
+        command.addAll(List.of("--listen", address, "--http-listen", "127.0.0.1:0", "--console-listen", "off"));
+        command.addAll(List.of("--config", config.toString()));
         Process started = new ProcessBuilder(command)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .start();

@@ -1,0 +1,52 @@
+/**
+ * Who may have made a request: the page itself, or a person with a tool; never a page of somebody else that is open in the same
+ * browser. Two ways lead past a browser's own rules. A name of a stranger may be pointed at this machine (DNS rebinding): so the
+ * name under which we are asked must be one of ours. And a stranger's page may send what it may not read: so what changes something
+ * must say that it comes from our page, or show a token, which no browser adds by itself.
+ */
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+
+const LOCAL: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1']);
+
+/** @param names lower case, without port: those that the settings name, and that of the address */
+export function isOurs(request: IncomingMessage, names: ReadonlySet<string>): boolean {
+  // Two of them would be joined, or one of them dropped: whoever stands before us may have looked at the other.
+  const hosts = request.rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;
+  const name = hosts === 1 ? nameOf(request.headers.host ?? '') : undefined;
+  if (name === undefined) return false;
+  if (LOCAL.has(name) || names.has(name)) return true;
+  // A name can be pointed anywhere, an address cannot.
+  return isIP(name) !== 0 && name === request.socket.localAddress?.replace(/^::ffff:/i, '');
+}
+
+/** `localhost:7422` is `localhost`, `[::1]:7422` is `::1`. Unset: it is no host. */
+function nameOf(host: string): string | undefined {
+  const found = /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<name>[^:[\]/@\s]+?)\.?)(?::\d{1,5})?$/.exec(host)?.groups;
+  return (found?.['v6'] ?? found?.['name'])?.toLowerCase();
+}
+
+/**
+ * Why a call of the API, a login or a logout is not taken; unset: it is.
+ *
+ * @param changes it changes something
+ * @param hasToken it shows a bearer token of its own
+ */
+export function foreign(request: IncomingMessage, changes: boolean, hasToken: boolean): string | undefined {
+  const site = request.headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin')
+    return `this call comes from another page (Sec-Fetch-Site: ${one(site)}); the console's own page alone may make it`;
+  const { origin } = request.headers;
+  if (origin !== undefined && originName(origin) !== request.headers.host?.toLowerCase())
+    return `this call comes from another page (Origin: ${one(origin)}); the console's own page alone may make it`;
+  if (!changes || hasToken || site === 'same-origin') return undefined;
+  return 'a call that changes something needs "authorization: Bearer TOKEN", or, where nobody is asked who they are, the header "Sec-Fetch-Site: same-origin"';
+}
+
+function originName(origin: string): string | undefined {
+  return URL.canParse(origin) ? new URL(origin).host : undefined;
+}
+
+function one(value: string | readonly string[]): string {
+  return JSON.stringify(String(value).slice(0, 100));
+}

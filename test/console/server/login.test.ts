@@ -1,0 +1,167 @@
+/** S468, S469: who one is at the console, for how long, and that nothing is asked by the sidecar's own right. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Grants } from '../../../src/access/grants.js';
+import type { Principal } from '../../../src/access/principal.js';
+import { hashOf } from '../../../src/access/tokens.js';
+import { Logins } from '../../../src/console/logins.js';
+import { type Console, consoleOf, FROM_PAGE, jsonOf } from './console.js';
+
+async function login({ ask }: Console, token: string): Promise<string> {
+  const answer = await ask('/login', { method: 'POST', headers: FROM_PAGE, body: JSON.stringify({ token }) });
+  assert.equal(answer.status, 200, answer.body);
+  return answer.headers['set-cookie']?.[0]?.split(';', 1)[0] ?? '';
+}
+
+describe('a login', () => {
+  it('gives the browser a name of its own, which no script reads and no other page sends', async (t) => {
+    const view = await consoleOf(t, { auth: true });
+    const body = JSON.stringify({ token: 'secret-ada' });
+    const { headers } = await view.ask('/login', { method: 'POST', headers: FROM_PAGE, body });
+    const [cookie = ''] = headers['set-cookie'] ?? [];
+    assert.match(cookie, new RegExp(`^keyturn_console_${view.port}=[\\w-]{43}; Path=/; HttpOnly; SameSite=Strict$`));
+    assert.doesNotMatch(cookie, /secret/);
+  });
+
+  it('may ask what its principal may, and nothing else', async (t) => {
+    const view = await consoleOf(t, { auth: true });
+    const cookie = { cookie: await login(view, 'secret-ada'), ...FROM_PAGE };
+    assert.deepEqual(jsonOf(await view.ask('/session', { headers: cookie })), {
+      auth: true,
+      principal: 'ada',
+      version: '1.2.3',
+    });
+    assert.equal((await view.call('AdminService/PauseQueue', { queue: 'ada.q' }, cookie)).status, 200);
+    const refused = await view.call('AdminService/PauseQueue', { queue: 'orders' }, cookie);
+    assert.equal(refused.status, 403);
+    assert.match(refused.body, /ada.* may not operate on .*queue orders/);
+    assert.deepEqual(
+      view.audit.map(({ who, over, call, outcome }) => [who, over, call, outcome]),
+      [
+        ['ada', 'console', 'AdminService/PauseQueue', 'OK'],
+        ['ada', 'console', 'AdminService/PauseQueue', 'PERMISSION_DENIED'],
+      ],
+    );
+  });
+
+  it('is wanted for every call where people are asked who they are', async (t) => {
+    const { call, ask, refusals } = await consoleOf(t, { auth: true });
+    for (const method of [
+      'AdminService/ListQueues',
+      'AdminService/WatchEvents',
+      'LeaderService/GetLeader',
+      'AdminService/Nonsense',
+    ]) {
+      const { status, body } = await call(method, {}, FROM_PAGE);
+      assert.equal(status, 401, method);
+      assert.match(body, /unauthenticated/);
+    }
+    assert.deepEqual(jsonOf(await ask('/session')), { auth: true, principal: null, version: '1.2.3' });
+    // A page that nobody has logged in to tries nothing.
+    assert.deepEqual(refusals, []);
+  });
+
+  it('is refused for a token that is not known, ten times a minute, and told to the audit', async (t) => {
+    const { ask, refusals } = await consoleOf(t, { auth: true });
+    const attempt = async () => {
+      const body = JSON.stringify({ token: 'guess' });
+      return (await ask('/login', { method: 'POST', headers: FROM_PAGE, body })).status;
+    };
+    for (let tried = 0; tried < 10; tried += 1) assert.equal(await attempt(), 401);
+    assert.equal(await attempt(), 429);
+    assert.equal(refusals.length, 10);
+    assert.match(refusals[0] ?? '', /^127\.0\.0\.1 \/login this token is not known/);
+  });
+
+  it('is refused for what is no token, and from other pages', async (t) => {
+    const { ask } = await consoleOf(t, { auth: true });
+    const post = (body: string, headers: Readonly<Record<string, string>> = FROM_PAGE) =>
+      ask('/login', { method: 'POST', headers, body }).then(({ status }) => status);
+    for (const body of ['', '{', '[]', 'null', '{"token":7}', JSON.stringify({ token: 'x'.repeat(20_000) })])
+      assert.equal(await post(body), 400, body.slice(0, 20));
+    assert.equal(await post(JSON.stringify({ token: 'secret-ada' }), {}), 403);
+    assert.equal(await post(JSON.stringify({ token: 'secret-ada' }), { 'sec-fetch-site': 'cross-site' }), 403);
+    assert.equal((await ask('/login')).status, 405);
+  });
+
+  it('is not there where nobody is asked', async (t) => {
+    const { ask } = await consoleOf(t);
+    const answer = await ask('/login', { method: 'POST', headers: FROM_PAGE, body: '{"token":"x"}' });
+    assert.equal(answer.status, 409);
+  });
+
+  it('ends by logging out, and with the token for which it was given', async (t) => {
+    const view = await consoleOf(t, { auth: true });
+    const may = async (cookie: string) =>
+      (await view.call('AdminService/ListQueues', {}, { cookie, ...FROM_PAGE })).status === 200;
+    const [one, other] = [await login(view, 'secret-ada'), await login(view, 'secret-ops')];
+    await view.ask('/logout', { method: 'POST', headers: { cookie: one, ...FROM_PAGE } });
+    assert.deepEqual([await may(one), await may(other)], [false, true]);
+    view.keep('ada');
+    assert.deepEqual([await may(one), await may(other)], [false, false]);
+  });
+
+  it('is given a new name each time: one that somebody planted is worth nothing', async (t) => {
+    const view = await consoleOf(t, { auth: true });
+    const planted = `keyturn_console_${view.port}=planted`;
+    const body = JSON.stringify({ token: 'secret-ada' });
+    const { headers } = await view.ask('/login', { method: 'POST', headers: { ...FROM_PAGE, cookie: planted }, body });
+    assert.ok(!headers['set-cookie']?.[0]?.startsWith(planted));
+    assert.equal((await view.call('AdminService/ListQueues', {}, { cookie: planted, ...FROM_PAGE })).status, 401);
+  });
+
+  it('does not stand in for a token that does not hold', async (t) => {
+    const view = await consoleOf(t, { auth: true });
+    const cookie = await login(view, 'secret-ada');
+    const headers = { cookie, authorization: 'Bearer wrong', ...FROM_PAGE };
+    assert.equal((await view.call('AdminService/ListQueues', {}, headers)).status, 401);
+    assert.equal(view.refusals.length, 1);
+  });
+});
+
+describe('how long a login lasts', () => {
+  const HOUR = 3_600_000;
+  const proof = { by: 'token', sha256: hashOf('x') } as const;
+  const principal: Principal = { name: 'ada', grants: new Grants([]), allowance: undefined, proof };
+
+  function logins() {
+    const at = { now: 0, holds: true };
+    const made = new Logins(
+      () => at.holds,
+      () => at.now,
+    );
+    return { at, made };
+  }
+
+  it('is an hour without use, and twelve in all', () => {
+    const { at, made } = logins();
+    const id = made.open(principal);
+    for (let hours = 0; hours < 12; hours += 0.99) {
+      at.now = hours * HOUR;
+      assert.ok(made.use(id), `${hours}`);
+    }
+    at.now = 12 * HOUR;
+    assert.equal(made.use(id), undefined);
+    const other = made.open(principal);
+    at.now += HOUR;
+    assert.equal(made.use(other), undefined);
+  });
+
+  it('is bounded in number: who has not come for longest gives way', () => {
+    const { made } = logins();
+    const ids = Array.from({ length: 1_000 }, () => made.open(principal));
+    assert.ok(made.use(ids[0] ?? ''));
+    made.open(principal);
+    assert.deepEqual([made.use(ids[0] ?? '') !== undefined, made.use(ids[1] ?? '')], [true, undefined]);
+    assert.equal(made.size, 1_000);
+  });
+
+  it('is over for a stream, too, when it was closed', () => {
+    const { made } = logins();
+    const id = made.open(principal);
+    const login = made.use(id);
+    assert.ok(login !== undefined && made.goesOn(login));
+    made.close(id);
+    assert.equal(made.goesOn(login), false);
+  });
+});
