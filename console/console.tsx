@@ -2,7 +2,7 @@
 import { render } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { address, route } from './live/place.js';
-import { needsLogin } from './live/tab.js';
+import { needsLogin, returns } from './live/tab.js';
 import { Cluster } from './pages/cluster.js';
 import { DeadLetters } from './pages/dead-letters.js';
 import { Events } from './pages/events.js';
@@ -11,6 +11,7 @@ import { Leaders } from './pages/leaders.js';
 import { Login, leave, readSession } from './pages/login.js';
 import { Overview } from './pages/overview.js';
 import { QueuePage } from './pages/queue.js';
+import { Server } from './pages/server.js';
 import { Fence } from './parts/part.js';
 import { Heading, Shell } from './parts/shell.js';
 import type { Page } from './words/route.js';
@@ -25,10 +26,12 @@ const PAGES: Readonly<Partial<Record<Page, Show>>> = {
   leaders: Leaders,
   cluster: Cluster,
   events: Events,
+  server: Server,
 };
 
 function Console() {
-  useEffect(() => void readSession(), []);
+  // Whoever came back may be another version, or ask for a login.
+  useEffect(() => void readSession(), [returns.value]);
   const { page, words } = route.value;
   const Show = page === undefined ? undefined : PAGES[page];
   return (

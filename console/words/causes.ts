@@ -26,7 +26,7 @@ export function groupsOf(letters: readonly Letter[]): readonly Group[] {
     .toSorted((one, other) => other.letters.length - one.letters.length);
 }
 
-export function causeOf({ cause = '', lastError = '' }: Letter): string {
+function causeOf({ cause = '', lastError = '' }: Letter): string {
   const error = lastError
     .split('\n', 1)[0]
     ?.slice(0, LONGEST)

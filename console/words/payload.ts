@@ -1,6 +1,6 @@
 /** What bytes are, by what stands in them. They are shown as that, and never run. */
 
-export type Payload =
+type Payload =
   | { readonly kind: 'empty' }
   | { readonly kind: 'json'; readonly text: string }
   | { readonly kind: 'text'; readonly text: string }

@@ -1,12 +1,16 @@
 /** The console in a real Chromium, on a real sidecar: finding out, doing something about it, and what goes wrong meanwhile. */
 import { deepStrictEqual, match, strictEqual } from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { connect } from '@keyturn/client';
+import type { Browser, BrowserContextOptions, Locator, Page, Request } from 'playwright-core';
+import { hashOf } from '../../src/access/tokens.js';
+import { ServeProcess } from '../cli/serve-process.js';
+import { yamlFile } from '../config/yaml-file.js';
+import { freePort } from '../support/free-port.js';
 import { needs } from '../support/needed-program.js';
 import { until } from '../support/until.js';
 import { CHROMIUM, openTab, seriousFindings, startBrowser } from './browser.js';
-import { type Gateway, startGateway } from './gateway.js';
-import { HOSTILE, type Scene, startScene } from './scene.js';
+import { HOSTILE, pageOf, type Scene, startScene } from './scene.js';
 
 const QUEUES = 9_980;
 const AN_HOUR = 3_600_000;
@@ -18,6 +22,7 @@ const PAGES = {
   'dead letters': '/dead-letters?queue=orders',
   leaders: '/leaders?group=billing',
   cluster: '/cluster',
+  server: '/server',
   events: '/events',
 } as const;
 
@@ -29,18 +34,15 @@ describe('the console', needs([CHROMIUM]), () => {
   const suite = { after: (task: () => unknown) => void cleanup.unshift(task) };
   let browser: Browser;
   let scene: Scene;
-  let gateway: Gateway;
   before(async () => {
     [browser, scene] = await Promise.all([startBrowser(suite), startScene(suite, QUEUES)]);
-    gateway = await startGateway(scene.address);
-    suite.after(() => gateway.stop());
   });
   after(async () => {
     for (const task of cleanup) await task();
   });
 
   async function open(t: TestContext, path = '/', options: BrowserContextOptions = {}): Promise<Page> {
-    return (await openTab(t, browser, gateway.address + path, options)).page;
+    return (await openTab(t, browser, scene.page + path, options)).page;
   }
   function openKey(t: TestContext, queue: string, key: string): Promise<Page> {
     return open(t, `/key?${new URLSearchParams({ queue, key })}`);
@@ -255,45 +257,94 @@ describe('the console', needs([CHROMIUM]), () => {
   });
 
   it('says that the sidecar is away, keeps what it showed, and comes back by itself', async (t) => {
-    const own = await startGateway(scene.address);
-    const { port } = new URL(own.address);
-    const { page } = await openTab(t, browser, `${own.address}${PAGES.key}`, {
-      expected: /Failed to load resource|net::ERR/,
-    });
-    await why(page).waitFor();
-    await own.stop();
+    const port = await freePort();
+    const listen = ['--console-listen', `127.0.0.1:${port}`];
+    const sidecar = await ServeProcess.start(t, listen);
+    const client = connect(await sidecar.address('grpc'), { consumerId: 'worker-away' });
+    t.after(() => client.close());
+    await client.enQueue({ queue: 'q', key: 'k' });
+    const expected = /Failed to load resource|net::ERR/;
+    const { page } = await openTab(t, browser, `http://127.0.0.1:${port}/key?queue=q&key=k`, { expected });
+    await why(page).getByText('worker-away holds it').waitFor();
+    sidecar.signal('SIGKILL');
     await page.getByText('The sidecar is away since').waitFor();
-    match((await why(page).textContent()) ?? '', /worker-slow holds it/);
-    const again = await startGateway(scene.address, Number(port));
-    t.after(() => again.stop());
+    match((await why(page).textContent()) ?? '', /worker-away holds it/);
+    client.close();
+    await sidecar.exited;
+    await ServeProcess.start(t, listen);
     await page.getByText('The sidecar is away since').waitFor({ state: 'detached' });
     await page.locator('[data-stream=open]').waitFor();
-    match((await why(page).textContent()) ?? '', /worker-slow holds it/);
+    await why(page).getByText('Nothing is wrong').waitFor();
   });
 
   it('has one stream of events, closed while the tab is hidden, when nothing else is asked either', async (t) => {
-    const own = await startGateway(scene.address);
-    const { page } = await openTab(t, browser, `${own.address}${PAGES.key}`);
-    t.after(() => own.stop());
+    const { page } = await openTab(t, browser, 'about:blank');
+    let streams = 0;
+    let asked = 0;
+    const count = (change: number) => (request: Request) => {
+      if (request.url().endsWith('WatchEvents')) streams += change;
+      else if (change > 0) asked += 1;
+    };
+    page.on('request', count(1));
+    page.on('requestfailed', count(-1));
+    page.on('requestfinished', count(-1));
+    await page.goto(scene.page + PAGES.key);
     await page.locator('[data-stream=open]').waitFor();
-    strictEqual(own.streams(), 1);
+    strictEqual(streams, 1);
     const show = (state: string): Promise<unknown> =>
       page.evaluate(`Object.defineProperty(document, 'visibilityState', { configurable: true, value: '${state}' });
         document.dispatchEvent(new Event('visibilitychange'));`);
     await show('hidden');
-    await until(() => own.streams() === 0);
-    const asked = own.calls.length;
+    await until(() => streams === 0);
+    const before = asked;
     // Longer than the pause between two questions.
     await page.waitForTimeout(3_000);
-    strictEqual(own.calls.length, asked);
+    strictEqual(asked, before);
     await show('visible');
-    await until(() => own.streams() === 1);
-    await until(() => own.calls.length > asked + 1);
+    await until(() => streams === 1 && asked > before + 1);
+  });
+
+  it('asks for a token where the sidecar does, and says what its rights do not allow', async (t) => {
+    const secrets = ['ops', 'looker'].map((name) => `${name}: { sha256: '${hashOf(`secret-${name}`)}' }\n`);
+    const settings = `
+auth:
+  tokens: ${yamlFile(t, secrets.join(''))}
+  rights:
+    ops: [{ queues: ['*'], groups: ['*'], may: [view, payload, operate] }]
+    looker: [{ queues: ['*'], may: [view] }]
+queues: { orders: {} }
+`;
+    const sidecar = await ServeProcess.start(t, ['--config', yamlFile(t, settings), '--console-listen', '127.0.0.1:0']);
+    const { page } = await openTab(t, browser, await pageOf(sidecar), { expected: /status of 40[13]/ });
+    const enter = async (token: string): Promise<void> => {
+      await page.getByLabel('Your token').fill(token);
+      await page.getByLabel('Your token').press('Enter');
+    };
+    await page.getByRole('heading', { name: 'Log in' }).waitFor();
+    deepStrictEqual(await seriousFindings(page), []);
+    await enter('no-such-token');
+    await page.getByRole('main').getByRole('alert').getByText(/\w/).waitFor();
+    await enter('secret-looker');
+    await page.getByRole('table', { name: 'Queues by name' }).getByRole('link', { name: 'orders' }).click();
+    await page.getByRole('button', { name: 'Pause queue…' }).press('Enter');
+    await page.getByRole('button', { name: 'Pause queue', exact: true }).press('Enter');
+    await page
+      .getByRole('dialog')
+      .getByRole('alert')
+      .getByText(/operate/)
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Log out looker' }).click();
+    await enter('secret-ops');
+    await page.getByRole('button', { name: 'Log out ops' }).waitFor();
+    await page.getByRole('button', { name: 'Pause queue…' }).press('Enter');
+    await page.getByRole('button', { name: 'Pause queue', exact: true }).press('Enter');
+    await page.getByText('Queue orders is paused.').first().waitFor();
   });
 
   it('shows ages by the clock of the sidecar, when that of the browser is off', async (t) => {
     const script = `{ const real = Date.now; Date.now = () => real() - ${3 * AN_HOUR}; }`;
-    const { page } = await openTab(t, browser, `${gateway.address}${PAGES.key}`, { script });
+    const { page } = await openTab(t, browser, `${scene.page}${PAGES.key}`, { script });
     await page.getByText(/The clock of this browser is \d h.* behind/).waitFor();
     match((await page.locator('.why .facts').textContent()) ?? '', /Since([1-9]\d* min )?[1-9]\d* s/);
   });
@@ -315,7 +366,7 @@ describe('the console', needs([CHROMIUM]), () => {
     ]);
     strictEqual(await page.locator('main img').count(), 0);
     for (const key of [HOSTILE.path, HOSTILE.override, HOSTILE.control]) {
-      await page.goto(`${gateway.address}/queue?name=hostile`);
+      await page.goto(`${scene.page}/queue?name=hostile`);
       await list.getByRole('link').nth(Object.values(HOSTILE).indexOf(key)).click();
       await why(page).getByText('No worker has acquired it yet').waitFor();
     }
@@ -370,12 +421,12 @@ describe('the console', needs([CHROMIUM]), () => {
     const headers = { 'content-type': 'application/connect+json' };
     const body = Buffer.concat([head, message, Buffer.from([2, 0, 0, 0, 2]), Buffer.from('{}')]);
     await page.route('**/WatchEvents', (route) => route.fulfill({ headers, body }));
-    await page.goto(gateway.address + PAGES.events);
+    await page.goto(scene.page + PAGES.events);
     await page.getByText(/[1-9] events?, [1-9],\d{3} missed/).waitFor();
   });
 
   it('says who leads a group, and that this sidecar is in no cluster', async (t) => {
-    const { page } = await openTab(t, browser, `${gateway.address}/leaders`, { expected: STANDS_ALONE });
+    const { page } = await openTab(t, browser, `${scene.page}/leaders`, { expected: STANDS_ALONE });
     await page.getByLabel('Group').fill('billing');
     await page.keyboard.press('Enter');
     await page.getByText('host-1 leads: it works.').waitFor();
@@ -394,7 +445,7 @@ describe('the console', needs([CHROMIUM]), () => {
     const unavailable = [{ partition: 1, why: 'nobody has it' }];
     const json = { name: 'shop', partitions: 2, members, homes, unavailable, format: 3 };
     await page.route('**/GetCluster', (route) => route.fulfill({ json }));
-    await page.goto(gateway.address + PAGES.cluster);
+    await page.goto(scene.page + PAGES.cluster);
     await page.getByText('1 of 2 partitions take no calls now.').waitFor();
     await page.getByText('Partition 1: nobody has it').waitFor();
     await page.route('**/MovePartition', (route) =>
@@ -413,17 +464,17 @@ describe('the console', needs([CHROMIUM]), () => {
       route.fulfill({ status: 500, json: { code: 'internal', message: 'this one broke' } }),
     );
     await page.route('**/WatchEvents', (route) => route.fulfill({ status: 200, body: 'nonsense' }));
-    await page.goto(`${gateway.address}${PAGES.queue}`);
+    await page.goto(`${scene.page}${PAGES.queue}`);
     await page.getByRole('alert').getByText('this one broke').waitFor();
     await page.getByRole('heading', { name: 'Lanes by state' }).waitFor();
-    await page.goto(`${gateway.address}${PAGES.key}`);
+    await page.goto(`${scene.page}${PAGES.key}`);
     await why(page).waitFor();
   });
 
   for (const [name, path] of Object.entries(PAGES)) {
     it(`the page ${name}: axe-core finds nothing serious, light and dark; it fits 320 px; nothing moves for who wants that`, async (t) => {
       const options = name === 'cluster' ? { expected: STANDS_ALONE } : {};
-      const { page } = await openTab(t, browser, gateway.address + path, options);
+      const { page } = await openTab(t, browser, scene.page + path, options);
       await page.locator('main :is(table, [role=table], .why, .note, .part)').first().waitFor();
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { BrowserContextOptions } from 'playwright-core';
 import { ROOT } from '../project/repository.js';
 import { openTab, startBrowser } from './browser.js';
-import { startGateway } from './gateway.js';
 import { startScene } from './scene.js';
 
 const FOLDER = join(ROOT, 'docs/console');
@@ -25,12 +24,10 @@ const cleanup: (() => unknown)[] = [];
 const t = { after: (task: () => unknown) => void cleanup.unshift(task) };
 try {
   const [browser, scene] = await Promise.all([startBrowser(t), startScene(t, QUEUES, [])]);
-  const gateway = await startGateway(scene.address);
-  t.after(() => gateway.stop());
   mkdirSync(FOLDER, { recursive: true });
   await new Promise((resolve) => setTimeout(resolve, STUCK_MS));
   for (const [name, path, options] of PICTURES) {
-    const { page } = await openTab(t, browser, gateway.address + path, options);
+    const { page } = await openTab(t, browser, scene.page + path, options);
     await page.locator('main :is(table, [role=table], .timeline)').first().waitFor();
     await page.getByText('Asking…').first().waitFor({ state: 'detached' });
     const file = join(FOLDER, `${name}.png`);

@@ -25,6 +25,13 @@ function settings(queues: number): string {
   return SETTINGS + names.join('');
 }
 
+const CONSOLE = ['--console-listen', '127.0.0.1:0'];
+
+/** Where a sidecar serves its page, without a slash at the end. */
+export async function pageOf(sidecar: ServeProcess): Promise<string> {
+  return String((await sidecar.logged('listening'))['console']).replace(/\/$/, '');
+}
+
 /** Names that people should not choose, and do. */
 export const HOSTILE = {
   emoji: '👩‍👩‍👧 family',
@@ -42,12 +49,13 @@ const HOSTILE_NAMES: readonly string[] = Object.values(HOSTILE);
 export interface Scene {
   readonly address: string;
   readonly client: Keyturn;
-  readonly sidecar: ServeProcess;
+  /** Of its console, without a slash at the end. */
+  readonly page: string;
 }
 
 /** @param queues how many more there are, with nothing to do @param names of keys that are hard to show */
 export async function startScene(t: Cleanup, queues: number, names = HOSTILE_NAMES): Promise<Scene> {
-  const sidecar = await ServeProcess.start(t, ['--config', yamlFile(t, settings(queues))]);
+  const sidecar = await ServeProcess.start(t, ['--config', yamlFile(t, settings(queues)), ...CONSOLE]);
   const address = await sidecar.address('grpc');
   const client = connect(address, { consumerId: 'worker-1' });
   t.after(() => client.close());
@@ -61,7 +69,7 @@ export async function startScene(t: Cleanup, queues: number, names = HOSTILE_NAM
     deadLetters(client),
     leads(t, client),
   ]);
-  return { address, client, sidecar };
+  return { address, client, page: await pageOf(sidecar) };
 }
 
 /** Waits in the line of a key for longer than any test. */
