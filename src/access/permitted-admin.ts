@@ -5,6 +5,7 @@ import type {
   DeadLetterPage,
   EvictionView,
   ItemChoice,
+  ItemRef,
   KeyExplanation,
   KeyPage,
   LaneState,
@@ -68,7 +69,7 @@ export class PermittedAdministration implements Administration {
     const refused = this.#refused('view', queue);
     if (refused !== undefined) return refused;
     const found = await this.admin.explainKey(queue, key);
-    return found.ok ? { ok: true, value: plainExplanation(found.value) } : found;
+    return found.ok ? { ok: true, value: this.#ownNames(plainExplanation(found.value)) } : found;
   }
 
   async evictHolder(queue: string, key: string): Promise<Result<EvictionView>> {
@@ -76,7 +77,9 @@ export class PermittedAdministration implements Administration {
   }
 
   async retryNow(request: RetryNowRequest): Promise<Result<RetryNowView>> {
-    return this.#refused('operate', request.queue) ?? this.admin.retryNow(request);
+    const answer = this.#refused('operate', request.queue) ?? (await this.admin.retryNow(request));
+    if (answer.ok || answer.refusal.kind !== 'not_delayed' || answer.refusal.after === undefined) return answer;
+    return { ok: false, refusal: { ...answer.refusal, after: answer.refusal.after.filter((one) => this.#sees(one)) } };
   }
 
   async resumeKey(
@@ -123,6 +126,22 @@ export class PermittedAdministration implements Administration {
 
   watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch> {
     return this.#refused('view', queue) ?? this.admin.watch(queue, key, watcher);
+  }
+
+  /** What an item waits for may be of queues that whoever asks may not view: how many they are is told, not which. */
+  #ownNames(found: KeyExplanation): KeyExplanation {
+    let { why } = found;
+    for (const one of found.named ?? []) if (!this.#sees(one)) why = why.replaceAll(one.as, 'an item of another queue');
+    const line = found.line.map((entry) => {
+      const { after } = entry;
+      if (after === undefined || after.first.every((one) => this.#sees(one))) return entry;
+      return { ...entry, after: { ...after, first: after.first.filter((one) => this.#sees(one)) } };
+    });
+    return { ...found, why, line, named: undefined };
+  }
+
+  #sees({ queue }: ItemRef): boolean {
+    return this.principal.grants.mayQueue('view', queue);
   }
 
   /** @param queue unset: all that there are and will be */

@@ -2,6 +2,7 @@ import type {
   Administration,
   DeadLetterPage,
   ItemChoice,
+  KeyExplanation,
   KeyPage,
   LimitsChange,
   ListDeadLettersRequest,
@@ -54,9 +55,14 @@ export class LocalAdministration implements Administration {
     const scan = key === '' ? this.loop.core.explainKeyless(queue, SLICE, () => this.#now()) : undefined;
     if (scan?.ok === false) return scan;
     if (scan?.value !== undefined) {
-      return { ok: true, value: await this.#inSlices(scan.value, (report) => report) } as const;
+      return { ok: true, value: this.#traced(await this.#inSlices(scan.value, (report) => report)) } as const;
     }
-    return this.#step((now) => this.loop.core.explainKey(queue, key, now));
+    const found = this.#step((now) => this.loop.core.explainKey(queue, key, now));
+    return found.ok ? ({ ok: true, value: this.#traced(found.value) } as const) : found;
+  }
+
+  #traced(view: KeyExplanation): KeyExplanation {
+    return this.loop.store?.explained(view) ?? view;
   }
 
   async evictHolder(queue: string, key: string) {

@@ -70,3 +70,54 @@ test('what could not be asked on the way is told, each partition once', async ()
     [0, 1, 2],
   );
 });
+
+const TARGET = { queue: 'ada.q', itemId: 'own' };
+const SECRET = { queue: 'bob.q', itemId: 'merger' };
+
+test('an item that waits for those of queues that one may not view does not name them', async () => {
+  const { admin } = new FakeCoordinator();
+  const nobody = {
+    state: 'DELAY',
+    since: 1,
+    holder: undefined,
+    waitingCallers: 0,
+    waitingItems: 1,
+    until: undefined,
+  } as const;
+  const entry = { kind: 'item', id: 'i', since: 1, attempts: 0, lastError: undefined } as const;
+  admin.explainKey = async () => ({
+    ok: true,
+    value: {
+      ...nobody,
+      line: [{ ...entry, after: { first: [TARGET, SECRET], count: 2 } }],
+      attempts: 0,
+      lastError: undefined,
+      why: 'waits for others: own of queue ada.q, merger of queue bob.q',
+      named: [TARGET, SECRET].map((one) => ({ ...one, as: `${one.itemId} of queue ${one.queue}` })),
+      deadLetters: 0,
+    },
+  });
+  admin.retryNow = async () => ({
+    ok: false,
+    refusal: {
+      kind: 'not_delayed',
+      because: 'waits_for_items',
+      queue: 'ada.q',
+      key: 'k',
+      itemId: 'i',
+      after: [TARGET, SECRET],
+      afterCount: 2,
+    },
+  });
+  const grants = new Grants([{ queues: ['ada.*'], groups: [], may: ['view', 'operate'] }]);
+  const proof = { by: 'unix' } as const;
+  const permitted = new PermittedAdministration(admin, { name: 'ada', grants, allowance: undefined, proof });
+  const found = await permitted.explainKey('ada.q', 'k');
+  assert.ok(found.ok);
+  assert.equal(found.value.why, 'waits for others: own of queue ada.q, an item of another queue');
+  assert.deepEqual(found.value.line[0]?.after, { first: [TARGET], count: 2 });
+  assert.doesNotMatch(JSON.stringify(found.value), /merger|bob/);
+  const retried = await permitted.retryNow({ queue: 'ada.q', what: { key: 'k' } });
+  assert.doesNotMatch(JSON.stringify(retried), /merger|bob/);
+  assert.match(JSON.stringify(retried), /"afterCount":2/);
+});

@@ -57,6 +57,27 @@ export function administration(set: SetStage, world: World): void {
       assert.notEqual(why, '');
     });
 
+    it('tells whose traces the items belong to, wherever their headers are', async () => {
+      const stage = set();
+      const traced = (digit: string) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`;
+      const item = (itemId: string, digit: string) => ({ itemId, headers: new Map([['traceparent', traced(digit)]]) });
+      stage.submit([item('a', '1'), item('b', '2'), { itemId: 'c' }]);
+      stage.acquire();
+      const { holder, line } = await stage.explain();
+      assert.deepEqual(
+        holder?.carried?.map(({ itemId, attempt, traceparent }) => [itemId, attempt, traceparent]),
+        [['a', 1, traced('1')]],
+      );
+      assert.deepEqual(
+        line.map(({ id, traceparent }) => [id, traceparent]),
+        [
+          ['b', traced('2')],
+          ['c', undefined],
+        ],
+      );
+      assert.ok([...line, ...(holder?.carried ?? [])].every(({ stored }) => stored === undefined));
+    });
+
     it('until when, if that is known', async () => {
       const stage = set();
       stage.submit([{ delay: 700 }]);

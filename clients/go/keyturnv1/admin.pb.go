@@ -1228,8 +1228,10 @@ type Holder struct {
 	SessionId string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Since when the stream of that session is broken; unset: it is open.
 	SessionBrokenSince *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=session_broken_since,json=sessionBrokenSince,proto3" json:"session_broken_since,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// The first 10 of its items.
+	HeldItems     []*HeldItem `protobuf:"bytes,10,rep,name=held_items,json=heldItems,proto3" json:"held_items,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Holder) Reset() {
@@ -1325,6 +1327,77 @@ func (x *Holder) GetSessionBrokenSince() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Holder) GetHeldItems() []*HeldItem {
+	if x != nil {
+		return x.HeldItems
+	}
+	return nil
+}
+
+// HeldItem tells of one item of a live turn.
+type HeldItem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id.
+	ItemId string `protobuf:"bytes,1,opt,name=item_id,json=itemId,proto3" json:"item_id,omitempty"`
+	// Which attempt this is, from 1 on.
+	Attempt uint32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// The trace of who submitted it, 32 hexadecimal digits; empty: none is known.
+	TraceId       string `protobuf:"bytes,3,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HeldItem) Reset() {
+	*x = HeldItem{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HeldItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HeldItem) ProtoMessage() {}
+
+func (x *HeldItem) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HeldItem.ProtoReflect.Descriptor instead.
+func (*HeldItem) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *HeldItem) GetItemId() string {
+	if x != nil {
+		return x.ItemId
+	}
+	return ""
+}
+
+func (x *HeldItem) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+func (x *HeldItem) GetTraceId() string {
+	if x != nil {
+		return x.TraceId
+	}
+	return ""
+}
+
 // LineEntry tells of one that waits; the first 100 of a line are told.
 type LineEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1341,14 +1414,16 @@ type LineEntry struct {
 	// Item: what must be done before it and is not yet; the first 10 are told.
 	After []*ItemRef `protobuf:"bytes,6,rep,name=after,proto3" json:"after,omitempty"`
 	// How many these are.
-	AfterCount    uint32 `protobuf:"varint,7,opt,name=after_count,json=afterCount,proto3" json:"after_count,omitempty"`
+	AfterCount uint32 `protobuf:"varint,7,opt,name=after_count,json=afterCount,proto3" json:"after_count,omitempty"`
+	// Item: the trace of who submitted it, 32 hexadecimal digits; empty: none is known. Of what is on disk alone, the first 10 of the line.
+	TraceId       string `protobuf:"bytes,8,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LineEntry) Reset() {
 	*x = LineEntry{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[13]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1360,7 +1435,7 @@ func (x *LineEntry) String() string {
 func (*LineEntry) ProtoMessage() {}
 
 func (x *LineEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[13]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1373,7 +1448,7 @@ func (x *LineEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LineEntry.ProtoReflect.Descriptor instead.
 func (*LineEntry) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{13}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LineEntry) GetKind() string {
@@ -1425,6 +1500,13 @@ func (x *LineEntry) GetAfterCount() uint32 {
 	return 0
 }
 
+func (x *LineEntry) GetTraceId() string {
+	if x != nil {
+		return x.TraceId
+	}
+	return ""
+}
+
 // ExplainKeyResponse is the answer to every operator's question about a key.
 type ExplainKeyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1460,7 +1542,7 @@ type ExplainKeyResponse struct {
 
 func (x *ExplainKeyResponse) Reset() {
 	*x = ExplainKeyResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[14]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1472,7 +1554,7 @@ func (x *ExplainKeyResponse) String() string {
 func (*ExplainKeyResponse) ProtoMessage() {}
 
 func (x *ExplainKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[14]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1485,7 +1567,7 @@ func (x *ExplainKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainKeyResponse.ProtoReflect.Descriptor instead.
 func (*ExplainKeyResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{14}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ExplainKeyResponse) GetState() LaneState {
@@ -1592,7 +1674,7 @@ type EvictHolderRequest struct {
 
 func (x *EvictHolderRequest) Reset() {
 	*x = EvictHolderRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[15]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1604,7 +1686,7 @@ func (x *EvictHolderRequest) String() string {
 func (*EvictHolderRequest) ProtoMessage() {}
 
 func (x *EvictHolderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[15]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1617,7 +1699,7 @@ func (x *EvictHolderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictHolderRequest.ProtoReflect.Descriptor instead.
 func (*EvictHolderRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{15}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *EvictHolderRequest) GetQueue() string {
@@ -1653,7 +1735,7 @@ type EvictHolderResponse struct {
 
 func (x *EvictHolderResponse) Reset() {
 	*x = EvictHolderResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1665,7 +1747,7 @@ func (x *EvictHolderResponse) String() string {
 func (*EvictHolderResponse) ProtoMessage() {}
 
 func (x *EvictHolderResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1678,7 +1760,7 @@ func (x *EvictHolderResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictHolderResponse.ProtoReflect.Descriptor instead.
 func (*EvictHolderResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{16}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *EvictHolderResponse) GetEvicted() bool {
@@ -1731,7 +1813,7 @@ type RetryNowRequest struct {
 
 func (x *RetryNowRequest) Reset() {
 	*x = RetryNowRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1743,7 +1825,7 @@ func (x *RetryNowRequest) String() string {
 func (*RetryNowRequest) ProtoMessage() {}
 
 func (x *RetryNowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1756,7 +1838,7 @@ func (x *RetryNowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryNowRequest.ProtoReflect.Descriptor instead.
 func (*RetryNowRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{17}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RetryNowRequest) GetQueue() string {
@@ -1803,7 +1885,7 @@ type RetryNowResponse struct {
 
 func (x *RetryNowResponse) Reset() {
 	*x = RetryNowResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1815,7 +1897,7 @@ func (x *RetryNowResponse) String() string {
 func (*RetryNowResponse) ProtoMessage() {}
 
 func (x *RetryNowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1828,7 +1910,7 @@ func (x *RetryNowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryNowResponse.ProtoReflect.Descriptor instead.
 func (*RetryNowResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{18}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RetryNowResponse) GetChanged() bool {
@@ -1893,7 +1975,7 @@ type ResumeKeyRequest struct {
 
 func (x *ResumeKeyRequest) Reset() {
 	*x = ResumeKeyRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1905,7 +1987,7 @@ func (x *ResumeKeyRequest) String() string {
 func (*ResumeKeyRequest) ProtoMessage() {}
 
 func (x *ResumeKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1918,7 +2000,7 @@ func (x *ResumeKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeKeyRequest.ProtoReflect.Descriptor instead.
 func (*ResumeKeyRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{19}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ResumeKeyRequest) GetQueue() string {
@@ -1948,7 +2030,7 @@ type ResumeKeyResponse struct {
 
 func (x *ResumeKeyResponse) Reset() {
 	*x = ResumeKeyResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1960,7 +2042,7 @@ func (x *ResumeKeyResponse) String() string {
 func (*ResumeKeyResponse) ProtoMessage() {}
 
 func (x *ResumeKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1973,7 +2055,7 @@ func (x *ResumeKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeKeyResponse.ProtoReflect.Descriptor instead.
 func (*ResumeKeyResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{20}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ResumeKeyResponse) GetResumed() bool {
@@ -2001,7 +2083,7 @@ type PauseQueueRequest struct {
 
 func (x *PauseQueueRequest) Reset() {
 	*x = PauseQueueRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2013,7 +2095,7 @@ func (x *PauseQueueRequest) String() string {
 func (*PauseQueueRequest) ProtoMessage() {}
 
 func (x *PauseQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2026,7 +2108,7 @@ func (x *PauseQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseQueueRequest.ProtoReflect.Descriptor instead.
 func (*PauseQueueRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{21}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PauseQueueRequest) GetQueue() string {
@@ -2045,7 +2127,7 @@ type PauseQueueResponse struct {
 
 func (x *PauseQueueResponse) Reset() {
 	*x = PauseQueueResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2057,7 +2139,7 @@ func (x *PauseQueueResponse) String() string {
 func (*PauseQueueResponse) ProtoMessage() {}
 
 func (x *PauseQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2070,7 +2152,7 @@ func (x *PauseQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseQueueResponse.ProtoReflect.Descriptor instead.
 func (*PauseQueueResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{22}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{23}
 }
 
 // ResumeQueueRequest names a queue.
@@ -2084,7 +2166,7 @@ type ResumeQueueRequest struct {
 
 func (x *ResumeQueueRequest) Reset() {
 	*x = ResumeQueueRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2096,7 +2178,7 @@ func (x *ResumeQueueRequest) String() string {
 func (*ResumeQueueRequest) ProtoMessage() {}
 
 func (x *ResumeQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2109,7 +2191,7 @@ func (x *ResumeQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeQueueRequest.ProtoReflect.Descriptor instead.
 func (*ResumeQueueRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{23}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ResumeQueueRequest) GetQueue() string {
@@ -2128,7 +2210,7 @@ type ResumeQueueResponse struct {
 
 func (x *ResumeQueueResponse) Reset() {
 	*x = ResumeQueueResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2140,7 +2222,7 @@ func (x *ResumeQueueResponse) String() string {
 func (*ResumeQueueResponse) ProtoMessage() {}
 
 func (x *ResumeQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2153,7 +2235,7 @@ func (x *ResumeQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeQueueResponse.ProtoReflect.Descriptor instead.
 func (*ResumeQueueResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{24}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{25}
 }
 
 // SetLimitsRequest changes limits of a queue; what is unset stays. With nothing set it only asks, and makes no queue.
@@ -2171,7 +2253,7 @@ type SetLimitsRequest struct {
 
 func (x *SetLimitsRequest) Reset() {
 	*x = SetLimitsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2183,7 +2265,7 @@ func (x *SetLimitsRequest) String() string {
 func (*SetLimitsRequest) ProtoMessage() {}
 
 func (x *SetLimitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2196,7 +2278,7 @@ func (x *SetLimitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLimitsRequest.ProtoReflect.Descriptor instead.
 func (*SetLimitsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{25}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SetLimitsRequest) GetQueue() string {
@@ -2235,7 +2317,7 @@ type SetLimitsResponse struct {
 
 func (x *SetLimitsResponse) Reset() {
 	*x = SetLimitsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2247,7 +2329,7 @@ func (x *SetLimitsResponse) String() string {
 func (*SetLimitsResponse) ProtoMessage() {}
 
 func (x *SetLimitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2260,7 +2342,7 @@ func (x *SetLimitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLimitsResponse.ProtoReflect.Descriptor instead.
 func (*SetLimitsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{26}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SetLimitsResponse) GetRate() *Rate {
@@ -2301,7 +2383,7 @@ type ListDeadLettersRequest struct {
 
 func (x *ListDeadLettersRequest) Reset() {
 	*x = ListDeadLettersRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2313,7 +2395,7 @@ func (x *ListDeadLettersRequest) String() string {
 func (*ListDeadLettersRequest) ProtoMessage() {}
 
 func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2326,7 +2408,7 @@ func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersRequest.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{27}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListDeadLettersRequest) GetQueue() string {
@@ -2378,7 +2460,7 @@ type DeadLetter struct {
 
 func (x *DeadLetter) Reset() {
 	*x = DeadLetter{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2390,7 +2472,7 @@ func (x *DeadLetter) String() string {
 func (*DeadLetter) ProtoMessage() {}
 
 func (x *DeadLetter) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2403,7 +2485,7 @@ func (x *DeadLetter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadLetter.ProtoReflect.Descriptor instead.
 func (*DeadLetter) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{28}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DeadLetter) GetItem() *Item {
@@ -2463,7 +2545,7 @@ type ListDeadLettersResponse struct {
 
 func (x *ListDeadLettersResponse) Reset() {
 	*x = ListDeadLettersResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2475,7 +2557,7 @@ func (x *ListDeadLettersResponse) String() string {
 func (*ListDeadLettersResponse) ProtoMessage() {}
 
 func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2488,7 +2570,7 @@ func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersResponse.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{29}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListDeadLettersResponse) GetDeadLetters() []*DeadLetter {
@@ -2527,7 +2609,7 @@ type RedriveRequest struct {
 
 func (x *RedriveRequest) Reset() {
 	*x = RedriveRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2539,7 +2621,7 @@ func (x *RedriveRequest) String() string {
 func (*RedriveRequest) ProtoMessage() {}
 
 func (x *RedriveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2552,7 +2634,7 @@ func (x *RedriveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveRequest.ProtoReflect.Descriptor instead.
 func (*RedriveRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{30}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RedriveRequest) GetQueue() string {
@@ -2587,7 +2669,7 @@ type RedriveResponse struct {
 
 func (x *RedriveResponse) Reset() {
 	*x = RedriveResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2599,7 +2681,7 @@ func (x *RedriveResponse) String() string {
 func (*RedriveResponse) ProtoMessage() {}
 
 func (x *RedriveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2612,7 +2694,7 @@ func (x *RedriveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveResponse.ProtoReflect.Descriptor instead.
 func (*RedriveResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{31}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RedriveResponse) GetRedriven() uint32 {
@@ -2639,7 +2721,7 @@ type DiscardRequest struct {
 
 func (x *DiscardRequest) Reset() {
 	*x = DiscardRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2651,7 +2733,7 @@ func (x *DiscardRequest) String() string {
 func (*DiscardRequest) ProtoMessage() {}
 
 func (x *DiscardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2664,7 +2746,7 @@ func (x *DiscardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardRequest.ProtoReflect.Descriptor instead.
 func (*DiscardRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{32}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DiscardRequest) GetQueue() string {
@@ -2706,7 +2788,7 @@ type DiscardResponse struct {
 
 func (x *DiscardResponse) Reset() {
 	*x = DiscardResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2718,7 +2800,7 @@ func (x *DiscardResponse) String() string {
 func (*DiscardResponse) ProtoMessage() {}
 
 func (x *DiscardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2731,7 +2813,7 @@ func (x *DiscardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardResponse.ProtoReflect.Descriptor instead.
 func (*DiscardResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{33}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *DiscardResponse) GetDiscarded() uint32 {
@@ -2754,7 +2836,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2766,7 +2848,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2779,7 +2861,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{34}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *WatchEventsRequest) GetQueue() string {
@@ -2821,7 +2903,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2833,7 +2915,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2846,7 +2928,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{35}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Event) GetKind() EventKind {
@@ -2918,7 +3000,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[36]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2930,7 +3012,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[36]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2943,7 +3025,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{36}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *WatchEventsResponse) GetEvents() []*Event {
@@ -2969,7 +3051,7 @@ type GetClusterRequest struct {
 
 func (x *GetClusterRequest) Reset() {
 	*x = GetClusterRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[37]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2981,7 +3063,7 @@ func (x *GetClusterRequest) String() string {
 func (*GetClusterRequest) ProtoMessage() {}
 
 func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[37]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2994,7 +3076,7 @@ func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{37}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{38}
 }
 
 // ClusterMember is one sidecar of a cluster. Those with weight 0 have no session and are not among them.
@@ -3022,7 +3104,7 @@ type ClusterMember struct {
 
 func (x *ClusterMember) Reset() {
 	*x = ClusterMember{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[38]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3034,7 +3116,7 @@ func (x *ClusterMember) String() string {
 func (*ClusterMember) ProtoMessage() {}
 
 func (x *ClusterMember) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[38]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3047,7 +3129,7 @@ func (x *ClusterMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterMember.ProtoReflect.Descriptor instead.
 func (*ClusterMember) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{38}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ClusterMember) GetId() string {
@@ -3128,7 +3210,7 @@ type PartitionHome struct {
 
 func (x *PartitionHome) Reset() {
 	*x = PartitionHome{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[39]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3140,7 +3222,7 @@ func (x *PartitionHome) String() string {
 func (*PartitionHome) ProtoMessage() {}
 
 func (x *PartitionHome) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[39]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3153,7 +3235,7 @@ func (x *PartitionHome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionHome.ProtoReflect.Descriptor instead.
 func (*PartitionHome) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{39}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PartitionHome) GetPartition() uint32 {
@@ -3227,7 +3309,7 @@ type GetClusterResponse struct {
 
 func (x *GetClusterResponse) Reset() {
 	*x = GetClusterResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3239,7 +3321,7 @@ func (x *GetClusterResponse) String() string {
 func (*GetClusterResponse) ProtoMessage() {}
 
 func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3252,7 +3334,7 @@ func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *GetClusterResponse) GetName() string {
@@ -3344,7 +3426,7 @@ type QueueRoute struct {
 
 func (x *QueueRoute) Reset() {
 	*x = QueueRoute{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3356,7 +3438,7 @@ func (x *QueueRoute) String() string {
 func (*QueueRoute) ProtoMessage() {}
 
 func (x *QueueRoute) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3369,7 +3451,7 @@ func (x *QueueRoute) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRoute.ProtoReflect.Descriptor instead.
 func (*QueueRoute) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *QueueRoute) GetQueue() string {
@@ -3422,7 +3504,7 @@ type MovePartitionRequest struct {
 
 func (x *MovePartitionRequest) Reset() {
 	*x = MovePartitionRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3434,7 +3516,7 @@ func (x *MovePartitionRequest) String() string {
 func (*MovePartitionRequest) ProtoMessage() {}
 
 func (x *MovePartitionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3447,7 +3529,7 @@ func (x *MovePartitionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovePartitionRequest.ProtoReflect.Descriptor instead.
 func (*MovePartitionRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *MovePartitionRequest) GetPartition() uint32 {
@@ -3493,7 +3575,7 @@ type MovePartitionResponse struct {
 
 func (x *MovePartitionResponse) Reset() {
 	*x = MovePartitionResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3505,7 +3587,7 @@ func (x *MovePartitionResponse) String() string {
 func (*MovePartitionResponse) ProtoMessage() {}
 
 func (x *MovePartitionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3518,7 +3600,7 @@ func (x *MovePartitionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovePartitionResponse.ProtoReflect.Descriptor instead.
 func (*MovePartitionResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *MovePartitionResponse) GetState() string {
@@ -3576,7 +3658,7 @@ type RestorePartitionsRequest struct {
 
 func (x *RestorePartitionsRequest) Reset() {
 	*x = RestorePartitionsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3588,7 +3670,7 @@ func (x *RestorePartitionsRequest) String() string {
 func (*RestorePartitionsRequest) ProtoMessage() {}
 
 func (x *RestorePartitionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3601,7 +3683,7 @@ func (x *RestorePartitionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestorePartitionsRequest.ProtoReflect.Descriptor instead.
 func (*RestorePartitionsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *RestorePartitionsRequest) GetPartitions() []uint32 {
@@ -3636,7 +3718,7 @@ type RestoredPartition struct {
 
 func (x *RestoredPartition) Reset() {
 	*x = RestoredPartition{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3648,7 +3730,7 @@ func (x *RestoredPartition) String() string {
 func (*RestoredPartition) ProtoMessage() {}
 
 func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3661,7 +3743,7 @@ func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoredPartition.ProtoReflect.Descriptor instead.
 func (*RestoredPartition) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RestoredPartition) GetPartition() uint32 {
@@ -3705,7 +3787,7 @@ type RestorePartitionsResponse struct {
 
 func (x *RestorePartitionsResponse) Reset() {
 	*x = RestorePartitionsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3717,7 +3799,7 @@ func (x *RestorePartitionsResponse) String() string {
 func (*RestorePartitionsResponse) ProtoMessage() {}
 
 func (x *RestorePartitionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3730,7 +3812,7 @@ func (x *RestorePartitionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestorePartitionsResponse.ProtoReflect.Descriptor instead.
 func (*RestorePartitionsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *RestorePartitionsResponse) GetRecordWritten() bool {
@@ -3756,7 +3838,7 @@ type FinalizeClusterRequest struct {
 
 func (x *FinalizeClusterRequest) Reset() {
 	*x = FinalizeClusterRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3768,7 +3850,7 @@ func (x *FinalizeClusterRequest) String() string {
 func (*FinalizeClusterRequest) ProtoMessage() {}
 
 func (x *FinalizeClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3781,7 +3863,7 @@ func (x *FinalizeClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinalizeClusterRequest.ProtoReflect.Descriptor instead.
 func (*FinalizeClusterRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 // FinalizeClusterResponse tells which format is fixed.
@@ -3797,7 +3879,7 @@ type FinalizeClusterResponse struct {
 
 func (x *FinalizeClusterResponse) Reset() {
 	*x = FinalizeClusterResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3809,7 +3891,7 @@ func (x *FinalizeClusterResponse) String() string {
 func (*FinalizeClusterResponse) ProtoMessage() {}
 
 func (x *FinalizeClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3822,7 +3904,7 @@ func (x *FinalizeClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinalizeClusterResponse.ProtoReflect.Descriptor instead.
 func (*FinalizeClusterResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *FinalizeClusterResponse) GetFormat() uint32 {
@@ -3856,7 +3938,7 @@ type RouteQueueRequest struct {
 
 func (x *RouteQueueRequest) Reset() {
 	*x = RouteQueueRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3868,7 +3950,7 @@ func (x *RouteQueueRequest) String() string {
 func (*RouteQueueRequest) ProtoMessage() {}
 
 func (x *RouteQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3881,7 +3963,7 @@ func (x *RouteQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouteQueueRequest.ProtoReflect.Descriptor instead.
 func (*RouteQueueRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *RouteQueueRequest) GetQueue() string {
@@ -3925,7 +4007,7 @@ type RouteQueueResponse struct {
 
 func (x *RouteQueueResponse) Reset() {
 	*x = RouteQueueResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3937,7 +4019,7 @@ func (x *RouteQueueResponse) String() string {
 func (*RouteQueueResponse) ProtoMessage() {}
 
 func (x *RouteQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3950,7 +4032,7 @@ func (x *RouteQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouteQueueResponse.ProtoReflect.Descriptor instead.
 func (*RouteQueueResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *RouteQueueResponse) GetRoute() *QueueRoute {
@@ -4061,7 +4143,7 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\vunavailable\x18\x03 \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\";\n" +
 	"\x11ExplainKeyRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\tR\x03key\"\xf2\x02\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\"\xa7\x03\n" +
 	"\x06Holder\x12\x1f\n" +
 	"\vconsumer_id\x18\x01 \x01(\tR\n" +
 	"consumerId\x12\x14\n" +
@@ -4074,7 +4156,14 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x0fheld_for_ticket\x18\a \x01(\tR\rheldForTicket\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\b \x01(\tR\tsessionId\x12L\n" +
-	"\x14session_broken_since\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x12sessionBrokenSince\"\xe8\x01\n" +
+	"\x14session_broken_since\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x12sessionBrokenSince\x123\n" +
+	"\n" +
+	"held_items\x18\n" +
+	" \x03(\v2\x14.keyturn.v1.HeldItemR\theldItems\"X\n" +
+	"\bHeldItem\x12\x17\n" +
+	"\aitem_id\x18\x01 \x01(\tR\x06itemId\x12\x18\n" +
+	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x19\n" +
+	"\btrace_id\x18\x03 \x01(\tR\atraceId\"\x83\x02\n" +
 	"\tLineEntry\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x120\n" +
@@ -4084,7 +4173,8 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"last_error\x18\x05 \x01(\tR\tlastError\x12)\n" +
 	"\x05after\x18\x06 \x03(\v2\x13.keyturn.v1.ItemRefR\x05after\x12\x1f\n" +
 	"\vafter_count\x18\a \x01(\rR\n" +
-	"afterCount\"\x8f\x04\n" +
+	"afterCount\x12\x19\n" +
+	"\btrace_id\x18\b \x01(\tR\atraceId\"\x8f\x04\n" +
 	"\x12ExplainKeyResponse\x12+\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x15.keyturn.v1.LaneStateR\x05state\x120\n" +
 	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12*\n" +
@@ -4342,7 +4432,7 @@ func file_keyturn_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_keyturn_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
+var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
 var file_keyturn_v1_admin_proto_goTypes = []any{
 	(LaneState)(0),                    // 0: keyturn.v1.LaneState
 	(EventKind)(0),                    // 1: keyturn.v1.EventKind
@@ -4359,147 +4449,149 @@ var file_keyturn_v1_admin_proto_goTypes = []any{
 	(*ListKeysResponse)(nil),          // 12: keyturn.v1.ListKeysResponse
 	(*ExplainKeyRequest)(nil),         // 13: keyturn.v1.ExplainKeyRequest
 	(*Holder)(nil),                    // 14: keyturn.v1.Holder
-	(*LineEntry)(nil),                 // 15: keyturn.v1.LineEntry
-	(*ExplainKeyResponse)(nil),        // 16: keyturn.v1.ExplainKeyResponse
-	(*EvictHolderRequest)(nil),        // 17: keyturn.v1.EvictHolderRequest
-	(*EvictHolderResponse)(nil),       // 18: keyturn.v1.EvictHolderResponse
-	(*RetryNowRequest)(nil),           // 19: keyturn.v1.RetryNowRequest
-	(*RetryNowResponse)(nil),          // 20: keyturn.v1.RetryNowResponse
-	(*ResumeKeyRequest)(nil),          // 21: keyturn.v1.ResumeKeyRequest
-	(*ResumeKeyResponse)(nil),         // 22: keyturn.v1.ResumeKeyResponse
-	(*PauseQueueRequest)(nil),         // 23: keyturn.v1.PauseQueueRequest
-	(*PauseQueueResponse)(nil),        // 24: keyturn.v1.PauseQueueResponse
-	(*ResumeQueueRequest)(nil),        // 25: keyturn.v1.ResumeQueueRequest
-	(*ResumeQueueResponse)(nil),       // 26: keyturn.v1.ResumeQueueResponse
-	(*SetLimitsRequest)(nil),          // 27: keyturn.v1.SetLimitsRequest
-	(*SetLimitsResponse)(nil),         // 28: keyturn.v1.SetLimitsResponse
-	(*ListDeadLettersRequest)(nil),    // 29: keyturn.v1.ListDeadLettersRequest
-	(*DeadLetter)(nil),                // 30: keyturn.v1.DeadLetter
-	(*ListDeadLettersResponse)(nil),   // 31: keyturn.v1.ListDeadLettersResponse
-	(*RedriveRequest)(nil),            // 32: keyturn.v1.RedriveRequest
-	(*RedriveResponse)(nil),           // 33: keyturn.v1.RedriveResponse
-	(*DiscardRequest)(nil),            // 34: keyturn.v1.DiscardRequest
-	(*DiscardResponse)(nil),           // 35: keyturn.v1.DiscardResponse
-	(*WatchEventsRequest)(nil),        // 36: keyturn.v1.WatchEventsRequest
-	(*Event)(nil),                     // 37: keyturn.v1.Event
-	(*WatchEventsResponse)(nil),       // 38: keyturn.v1.WatchEventsResponse
-	(*GetClusterRequest)(nil),         // 39: keyturn.v1.GetClusterRequest
-	(*ClusterMember)(nil),             // 40: keyturn.v1.ClusterMember
-	(*PartitionHome)(nil),             // 41: keyturn.v1.PartitionHome
-	(*GetClusterResponse)(nil),        // 42: keyturn.v1.GetClusterResponse
-	(*QueueRoute)(nil),                // 43: keyturn.v1.QueueRoute
-	(*MovePartitionRequest)(nil),      // 44: keyturn.v1.MovePartitionRequest
-	(*MovePartitionResponse)(nil),     // 45: keyturn.v1.MovePartitionResponse
-	(*RestorePartitionsRequest)(nil),  // 46: keyturn.v1.RestorePartitionsRequest
-	(*RestoredPartition)(nil),         // 47: keyturn.v1.RestoredPartition
-	(*RestorePartitionsResponse)(nil), // 48: keyturn.v1.RestorePartitionsResponse
-	(*FinalizeClusterRequest)(nil),    // 49: keyturn.v1.FinalizeClusterRequest
-	(*FinalizeClusterResponse)(nil),   // 50: keyturn.v1.FinalizeClusterResponse
-	(*RouteQueueRequest)(nil),         // 51: keyturn.v1.RouteQueueRequest
-	(*RouteQueueResponse)(nil),        // 52: keyturn.v1.RouteQueueResponse
-	(*durationpb.Duration)(nil),       // 53: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),     // 54: google.protobuf.Timestamp
-	(*ItemRef)(nil),                   // 55: keyturn.v1.ItemRef
-	(*Item)(nil),                      // 56: keyturn.v1.Item
+	(*HeldItem)(nil),                  // 15: keyturn.v1.HeldItem
+	(*LineEntry)(nil),                 // 16: keyturn.v1.LineEntry
+	(*ExplainKeyResponse)(nil),        // 17: keyturn.v1.ExplainKeyResponse
+	(*EvictHolderRequest)(nil),        // 18: keyturn.v1.EvictHolderRequest
+	(*EvictHolderResponse)(nil),       // 19: keyturn.v1.EvictHolderResponse
+	(*RetryNowRequest)(nil),           // 20: keyturn.v1.RetryNowRequest
+	(*RetryNowResponse)(nil),          // 21: keyturn.v1.RetryNowResponse
+	(*ResumeKeyRequest)(nil),          // 22: keyturn.v1.ResumeKeyRequest
+	(*ResumeKeyResponse)(nil),         // 23: keyturn.v1.ResumeKeyResponse
+	(*PauseQueueRequest)(nil),         // 24: keyturn.v1.PauseQueueRequest
+	(*PauseQueueResponse)(nil),        // 25: keyturn.v1.PauseQueueResponse
+	(*ResumeQueueRequest)(nil),        // 26: keyturn.v1.ResumeQueueRequest
+	(*ResumeQueueResponse)(nil),       // 27: keyturn.v1.ResumeQueueResponse
+	(*SetLimitsRequest)(nil),          // 28: keyturn.v1.SetLimitsRequest
+	(*SetLimitsResponse)(nil),         // 29: keyturn.v1.SetLimitsResponse
+	(*ListDeadLettersRequest)(nil),    // 30: keyturn.v1.ListDeadLettersRequest
+	(*DeadLetter)(nil),                // 31: keyturn.v1.DeadLetter
+	(*ListDeadLettersResponse)(nil),   // 32: keyturn.v1.ListDeadLettersResponse
+	(*RedriveRequest)(nil),            // 33: keyturn.v1.RedriveRequest
+	(*RedriveResponse)(nil),           // 34: keyturn.v1.RedriveResponse
+	(*DiscardRequest)(nil),            // 35: keyturn.v1.DiscardRequest
+	(*DiscardResponse)(nil),           // 36: keyturn.v1.DiscardResponse
+	(*WatchEventsRequest)(nil),        // 37: keyturn.v1.WatchEventsRequest
+	(*Event)(nil),                     // 38: keyturn.v1.Event
+	(*WatchEventsResponse)(nil),       // 39: keyturn.v1.WatchEventsResponse
+	(*GetClusterRequest)(nil),         // 40: keyturn.v1.GetClusterRequest
+	(*ClusterMember)(nil),             // 41: keyturn.v1.ClusterMember
+	(*PartitionHome)(nil),             // 42: keyturn.v1.PartitionHome
+	(*GetClusterResponse)(nil),        // 43: keyturn.v1.GetClusterResponse
+	(*QueueRoute)(nil),                // 44: keyturn.v1.QueueRoute
+	(*MovePartitionRequest)(nil),      // 45: keyturn.v1.MovePartitionRequest
+	(*MovePartitionResponse)(nil),     // 46: keyturn.v1.MovePartitionResponse
+	(*RestorePartitionsRequest)(nil),  // 47: keyturn.v1.RestorePartitionsRequest
+	(*RestoredPartition)(nil),         // 48: keyturn.v1.RestoredPartition
+	(*RestorePartitionsResponse)(nil), // 49: keyturn.v1.RestorePartitionsResponse
+	(*FinalizeClusterRequest)(nil),    // 50: keyturn.v1.FinalizeClusterRequest
+	(*FinalizeClusterResponse)(nil),   // 51: keyturn.v1.FinalizeClusterResponse
+	(*RouteQueueRequest)(nil),         // 52: keyturn.v1.RouteQueueRequest
+	(*RouteQueueResponse)(nil),        // 53: keyturn.v1.RouteQueueResponse
+	(*durationpb.Duration)(nil),       // 54: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),     // 55: google.protobuf.Timestamp
+	(*ItemRef)(nil),                   // 56: keyturn.v1.ItemRef
+	(*Item)(nil),                      // 57: keyturn.v1.Item
 }
 var file_keyturn_v1_admin_proto_depIdxs = []int32{
-	53, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
-	53, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
-	53, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
-	53, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
-	53, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
-	53, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
-	53, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
+	54, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
+	54, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
+	54, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
+	54, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
+	54, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
+	54, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
+	54, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
 	2,  // 7: keyturn.v1.Policy.rate:type_name -> keyturn.v1.Rate
 	3,  // 8: keyturn.v1.Policy.retry:type_name -> keyturn.v1.Retry
-	53, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
-	53, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
-	53, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
+	54, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
+	54, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
+	54, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
 	0,  // 12: keyturn.v1.StateCount.state:type_name -> keyturn.v1.LaneState
 	4,  // 13: keyturn.v1.QueueInfo.policy:type_name -> keyturn.v1.Policy
 	5,  // 14: keyturn.v1.QueueInfo.states:type_name -> keyturn.v1.StateCount
-	53, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
+	54, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
 	6,  // 16: keyturn.v1.ListQueuesResponse.queues:type_name -> keyturn.v1.QueueInfo
-	54, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
+	55, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
 	7,  // 18: keyturn.v1.ListQueuesResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	0,  // 19: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
 	0,  // 20: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
-	54, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
+	55, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
 	11, // 22: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
 	7,  // 23: keyturn.v1.ListKeysResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	54, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
-	53, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
-	54, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
-	54, // 27: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
-	55, // 28: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
-	0,  // 29: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
-	54, // 30: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
-	14, // 31: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
-	15, // 32: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
-	54, // 33: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
-	7,  // 34: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	0,  // 35: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
-	54, // 36: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
-	0,  // 37: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
-	0,  // 38: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
-	2,  // 39: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
-	2,  // 40: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
-	7,  // 41: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	56, // 42: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
-	54, // 43: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
-	30, // 44: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
-	7,  // 45: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	1,  // 46: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
-	54, // 47: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
-	37, // 48: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
-	40, // 49: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
-	41, // 50: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
-	7,  // 51: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	43, // 52: keyturn.v1.GetClusterResponse.routes:type_name -> keyturn.v1.QueueRoute
-	53, // 53: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
-	47, // 54: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
-	43, // 55: keyturn.v1.RouteQueueResponse.route:type_name -> keyturn.v1.QueueRoute
-	8,  // 56: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
-	10, // 57: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
-	13, // 58: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
-	17, // 59: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
-	19, // 60: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
-	21, // 61: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
-	23, // 62: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
-	25, // 63: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
-	27, // 64: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
-	29, // 65: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
-	32, // 66: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
-	34, // 67: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
-	39, // 68: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
-	44, // 69: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
-	46, // 70: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
-	49, // 71: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
-	51, // 72: keyturn.v1.AdminService.RouteQueue:input_type -> keyturn.v1.RouteQueueRequest
-	36, // 73: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
-	9,  // 74: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
-	12, // 75: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
-	16, // 76: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
-	18, // 77: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
-	20, // 78: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
-	22, // 79: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
-	24, // 80: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
-	26, // 81: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
-	28, // 82: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
-	31, // 83: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
-	33, // 84: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
-	35, // 85: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
-	42, // 86: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
-	45, // 87: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
-	48, // 88: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
-	50, // 89: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
-	52, // 90: keyturn.v1.AdminService.RouteQueue:output_type -> keyturn.v1.RouteQueueResponse
-	38, // 91: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
-	74, // [74:92] is the sub-list for method output_type
-	56, // [56:74] is the sub-list for method input_type
-	56, // [56:56] is the sub-list for extension type_name
-	56, // [56:56] is the sub-list for extension extendee
-	0,  // [0:56] is the sub-list for field type_name
+	55, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
+	54, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
+	55, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
+	15, // 27: keyturn.v1.Holder.held_items:type_name -> keyturn.v1.HeldItem
+	55, // 28: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
+	56, // 29: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
+	0,  // 30: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
+	55, // 31: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
+	14, // 32: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
+	16, // 33: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
+	55, // 34: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
+	7,  // 35: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	0,  // 36: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
+	55, // 37: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
+	0,  // 38: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
+	0,  // 39: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
+	2,  // 40: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
+	2,  // 41: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
+	7,  // 42: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	57, // 43: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
+	55, // 44: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
+	31, // 45: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
+	7,  // 46: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	1,  // 47: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
+	55, // 48: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
+	38, // 49: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
+	41, // 50: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
+	42, // 51: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
+	7,  // 52: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	44, // 53: keyturn.v1.GetClusterResponse.routes:type_name -> keyturn.v1.QueueRoute
+	54, // 54: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
+	48, // 55: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
+	44, // 56: keyturn.v1.RouteQueueResponse.route:type_name -> keyturn.v1.QueueRoute
+	8,  // 57: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
+	10, // 58: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
+	13, // 59: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
+	18, // 60: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
+	20, // 61: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
+	22, // 62: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
+	24, // 63: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
+	26, // 64: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
+	28, // 65: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
+	30, // 66: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
+	33, // 67: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
+	35, // 68: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
+	40, // 69: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
+	45, // 70: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
+	47, // 71: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
+	50, // 72: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
+	52, // 73: keyturn.v1.AdminService.RouteQueue:input_type -> keyturn.v1.RouteQueueRequest
+	37, // 74: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
+	9,  // 75: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
+	12, // 76: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
+	17, // 77: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
+	19, // 78: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
+	21, // 79: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
+	23, // 80: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
+	25, // 81: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
+	27, // 82: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
+	29, // 83: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
+	32, // 84: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
+	34, // 85: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
+	36, // 86: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
+	43, // 87: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
+	46, // 88: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
+	49, // 89: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
+	51, // 90: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
+	53, // 91: keyturn.v1.AdminService.RouteQueue:output_type -> keyturn.v1.RouteQueueResponse
+	39, // 92: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
+	75, // [75:93] is the sub-list for method output_type
+	57, // [57:75] is the sub-list for method input_type
+	57, // [57:57] is the sub-list for extension type_name
+	57, // [57:57] is the sub-list for extension extendee
+	0,  // [0:57] is the sub-list for field type_name
 }
 
 func init() { file_keyturn_v1_admin_proto_init() }
@@ -4508,19 +4600,19 @@ func file_keyturn_v1_admin_proto_init() {
 		return
 	}
 	file_keyturn_v1_coordinator_proto_init()
-	file_keyturn_v1_admin_proto_msgTypes[25].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[27].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[30].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[32].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[34].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[49].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[26].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[28].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[31].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[33].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[35].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[50].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_keyturn_v1_admin_proto_rawDesc), len(file_keyturn_v1_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   51,
+			NumMessages:   52,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -111,6 +111,21 @@ export interface HolderView {
   readonly heldForTicket: string | undefined;
   /** Unset: it is not tied. */
   readonly session?: SessionView | undefined;
+  /** The first 10 of its items. */
+  readonly carried?: readonly CarriedView[] | undefined;
+}
+
+/** Whose trace an item belongs to. */
+export interface TracedView {
+  /** As it was submitted, anybody's words. Unset: it has none. */
+  readonly traceparent?: string | undefined;
+  /** Its headers are on disk, under this number: whoever has the disk reads them. */
+  readonly stored?: number | undefined;
+}
+
+export interface CarriedView extends TracedView {
+  readonly itemId: string;
+  readonly attempt: number;
 }
 
 /** The session to which a turn is tied. */
@@ -120,7 +135,7 @@ export interface SessionView {
   readonly brokenSince: number | undefined;
 }
 
-export interface LineEntryView {
+export interface LineEntryView extends TracedView {
   readonly kind: 'caller' | 'item';
   readonly id: string;
   readonly since: number;
@@ -128,6 +143,12 @@ export interface LineEntryView {
   readonly lastError: string | undefined;
   /** An item waits for others. Unset: for none. */
   readonly after?: AfterView | undefined;
+}
+
+/** An item that is named in a text. */
+export interface NamedView extends ItemRef {
+  /** How it stands there. */
+  readonly as: string;
 }
 
 /** What must be done before an item and is not yet. */
@@ -138,6 +159,8 @@ export interface AfterView {
 }
 
 export interface KeyExplanation extends MaybePartial {
+  /** The items that `why` names besides the key's own. */
+  readonly named?: readonly NamedView[] | undefined;
   readonly state: LaneState;
   readonly since: number | undefined;
   readonly holder: HolderView | undefined;

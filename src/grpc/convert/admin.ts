@@ -20,6 +20,7 @@ import type {
 import * as wire from '../gen/keyturn/v1/admin.js';
 import { itemMessage } from './answers.js';
 import { toDuration, toOptionalTimestamp, toTimestamp } from './time.js';
+import { traceIdIn } from './trace-id.js';
 import { unavailableMessages } from './unavailable.js';
 import type { Check } from './validate.js';
 import { EVENT_KINDS, LANE_STATES, wordOf } from './words.js';
@@ -184,13 +185,21 @@ function holderMessage(holder: HolderView): wire.Holder {
     heldForTicket: holder.heldForTicket ?? '',
     sessionId: holder.session?.id ?? '',
     sessionBrokenSince: toOptionalTimestamp(holder.session?.brokenSince),
+    heldItems: (holder.carried ?? []).map(({ itemId, attempt, traceparent }) => ({
+      itemId,
+      attempt,
+      traceId: traceIdIn(traceparent) ?? '',
+    })),
   };
 }
 
 function lineEntryMessage(entry: LineEntryView): wire.LineEntry {
-  const { after } = entry;
+  const { after, kind, id, attempts, traceparent } = entry;
   return {
-    ...entry,
+    kind,
+    id,
+    attempts,
+    traceId: traceIdIn(traceparent) ?? '',
     since: toTimestamp(entry.since),
     lastError: entry.lastError ?? '',
     after: [...(after?.first ?? [])],

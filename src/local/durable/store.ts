@@ -2,6 +2,7 @@ import type {
   CoordinatorSettings,
   DeadLetterPage,
   JournalStats,
+  KeyExplanation,
   Refusal,
   Reply,
   Result,
@@ -126,6 +127,10 @@ export class Store {
 
   page(page: DeadLetterPage): Result<DeadLetterPage> {
     return this.#contents.page(page);
+  }
+
+  explained(view: KeyExplanation): KeyExplanation {
+    return this.#contents.explained(view);
   }
 
   stats(): JournalStats {

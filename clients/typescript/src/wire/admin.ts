@@ -175,6 +175,11 @@ function holderView(message: wire.Holder): HolderView {
     items: message.items,
     heldForTicket: unlessEmpty(message.heldForTicket),
     session: sessionOf(message),
+    heldItems: message.heldItems.map(({ itemId, attempt, traceId }) => ({
+      itemId,
+      attempt,
+      traceId: unlessEmpty(traceId),
+    })),
   };
 }
 
@@ -191,6 +196,7 @@ function lineEntry(message: wire.LineEntry): LineEntryView {
     attempts: message.attempts,
     lastError: unlessEmpty(message.lastError),
     after: message.afterCount === 0 ? undefined : { first: message.after, count: message.afterCount },
+    traceId: unlessEmpty(message.traceId),
   };
 }
 

@@ -1,6 +1,7 @@
 /** The calls of people between sidecars: each as it is asked of the port, and its answer. */
 import type {
   Administration,
+  CarriedView,
   CoordinatorEvent,
   DeadLetterPage,
   DeadLetterView,
@@ -13,6 +14,7 @@ import type {
   LaneState,
   LimitsView,
   LineEntryView,
+  NamedView,
   Policy,
   QueuePage,
   QueueView,
@@ -124,6 +126,9 @@ const keyView = object<KeyView>({
   place: text,
 });
 
+// Of the disk of the home: it was looked up before it came here.
+const stored = absent(number);
+
 const holder = object<HolderView>({
   consumerId: text,
   token: number,
@@ -133,6 +138,7 @@ const holder = object<HolderView>({
   items: number,
   heldForTicket: maybe(text),
   session: absent(object({ id: text, brokenSince: maybe(number) })),
+  carried: absent(list(object<CarriedView>({ itemId: text, attempt: number, traceparent: absent(text), stored }))),
 });
 
 const lineEntry = object<LineEntryView>({
@@ -142,6 +148,8 @@ const lineEntry = object<LineEntryView>({
   attempts: number,
   lastError: maybe(text),
   after: absent(object({ first: list(itemRef), count: number })),
+  traceparent: absent(text),
+  stored,
 });
 
 const explanation = object<KeyExplanation>({
@@ -156,6 +164,7 @@ const explanation = object<KeyExplanation>({
   why: text,
   until: maybe(number),
   deadLetters: number,
+  named: absent(list(object<NamedView>({ queue: text, itemId: text, as: text }))),
   unavailable,
 });
 
@@ -166,8 +175,7 @@ const deliveredItem = object<DeliveredItem>({
   idempotencyKey: maybe(text),
   submittedAt: number,
   attempt: number,
-  // Of the disk of the home: it was filled before it came here.
-  stored: absent(number),
+  stored,
 });
 
 const deadLetter = object<DeadLetterView>({
