@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { parseExposition } from '../observability/exposition.js';
 import { PROMETHEUS } from '../operating/prometheus-programs.js';
 import { needs } from '../support/needed-program.js';
+import { REDIS } from '../support/redis.js';
 import { type Dashboard, dashboardsOnDisk, type Panel } from './dashboard-file.js';
 import type { Span } from './prometheus.js';
 import { readQuery } from './promql.js';
@@ -27,6 +28,9 @@ const RESTS_AT_ZERO: ReadonlySet<string> = new Set([
   'Writes that failed',
   // A worker that stands once withdraws before it says that it has stopped: that is no failure to the sidecar.
   'Inaugurations that failed, by group',
+  // A second or two, between two scrapes perhaps.
+  'Partitions that take no calls',
+  'The store fails, or forgot',
 ]);
 
 /** Queues of the load to which many things never happen: no turn starts, nothing is submitted, nobody calls. */
@@ -37,7 +41,7 @@ const places = dashboards.flatMap((dashboard) =>
   dashboard.panels.filter(({ targets }) => targets.length > 0).map((panel) => ({ dashboard, panel })),
 );
 
-describe('a rehearsal', needs([PROMETHEUS]), () => {
+describe('a rehearsal', needs([PROMETHEUS, REDIS]), () => {
   const cleanups: (() => Promise<void> | void)[] = [];
   let rehearsal: Rehearsal;
 
@@ -69,18 +73,19 @@ describe('a rehearsal', needs([PROMETHEUS]), () => {
   });
 
   test('every metric and every label is one that a sidecar exposes', async () => {
-    const known = await exposedLabels(rehearsal.full);
+    const known = await exposedLabels([rehearsal.full, rehearsal.members[0]]);
     const unknown = dashboards.flatMap((dashboard) => asked(dashboard).flatMap((query) => unknownIn(query, known)));
     assert.deepEqual(unknown, []);
   });
 
-  test('the variables have values: the job, both sidecars, the queues', async () => {
+  test('the variables have values: the job, all sidecars, the queues', async () => {
+    const instances = [rehearsal.full, rehearsal.plain, ...rehearsal.members];
     for (const { variables } of dashboards) {
       for (const { name, query } of variables.filter(({ type }) => type === 'query')) {
         const [, selector = '', label = ''] = /^label_values\((.+), (\w+)\)$/.exec(String(query)) ?? [];
         assert.equal(label, name);
         const found = await rehearsal.prometheus.labelValues(label, putIn(selector, chosen({})));
-        const expected = { job: ['keyturn'], instance: [rehearsal.full, rehearsal.plain].sort() }[label];
+        const expected = { job: ['keyturn'], instance: instances.toSorted() }[label];
         if (expected !== undefined) assert.deepEqual(found, expected);
         else assert.ok(found.includes('orders') && found.includes('archive'), found.join());
       }
@@ -92,7 +97,7 @@ describe('a rehearsal', needs([PROMETHEUS]), () => {
       const [restarts] = annotations;
       const query = putIn(String(restarts?.['expr']), chosen({}));
       const answers = await rehearsal.prometheus.query(query, Date.now() / 1_000);
-      assert.equal(answers.length, 2);
+      assert.equal(answers.length, 4);
       for (const { points } of answers) {
         const [, ms = 0] = points[0] ?? [];
         assert.ok(Math.abs(ms / 1_000 - rehearsal.began) < 120, `${ms}`);
@@ -100,7 +105,7 @@ describe('a rehearsal', needs([PROMETHEUS]), () => {
     }
   });
 
-  test('without data_dir and TLS exactly those panels are empty that say so', async () => {
+  test('without data_dir, TLS and store exactly those panels are empty that say so', async () => {
     const empty = await emptyOnes(places, { ...ALL, instance: [rehearsal.plain] });
     const saysSo = places.map(({ panel }) => panel).filter(({ description }) => / Empty without /.test(description));
     assert.deepEqual(empty.map(({ title }) => title).sort(), saysSo.map(({ title }) => title).sort());
@@ -182,11 +187,11 @@ function unknownIn({ query, named }: AskedFor, known: ReadonlyMap<string, Readon
   return wrong;
 }
 
-/** The names of all series with their labels, as the sidecar tells them now. */
-async function exposedLabels(address: string): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-  const response = await fetch(`http://${address}/metrics`);
+/** The names of all series with their labels, as the sidecars tell them now. */
+async function exposedLabels(addresses: readonly string[]): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const texts = await Promise.all(addresses.map(async (address) => (await fetch(`http://${address}/metrics`)).text()));
   const known = new Map<string, Set<string>>([['up', new Set(ADDED_LABELS)]]);
-  for (const { samples } of parseExposition(await response.text()).values()) {
+  for (const { samples } of texts.flatMap((text) => [...parseExposition(text).values()])) {
     for (const { name, labels } of samples) {
       const all = known.get(name) ?? new Set(ADDED_LABELS);
       for (const label of Object.keys(labels)) all.add(label);

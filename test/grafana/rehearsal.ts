@@ -1,6 +1,6 @@
 /**
- * Two sidecars under a load that brings everything about, and a Prometheus that scrapes them: one with TLS and a data
- * directory, one with neither.
+ * Sidecars under a load that brings everything about, and a Prometheus that scrapes them: one with TLS and a data
+ * directory, one with neither, and two that share their queues.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,6 +11,7 @@ import { OperatedSidecar } from '../operating/sidecar.js';
 import { writeCertificates } from '../support/certificate-files.js';
 import type { Cleanup } from '../support/node-process.js';
 import { Prometheus } from './prometheus.js';
+import { RehearsedCluster } from './rehearsed-cluster.js';
 
 const JOB = 'keyturn';
 
@@ -19,6 +20,8 @@ export interface Rehearsal {
   /** Their names as instances. */
   readonly full: string;
   readonly plain: string;
+  /** Of the two that share their queues; calls come to the first. */
+  readonly members: readonly [first: string, second: string];
   /** Where the plain one takes calls. */
   readonly plainGrpc: string;
   /** Seconds since the Unix epoch. */
@@ -38,13 +41,17 @@ export async function startRehearsal(cleanup: Cleanup, scrapeInterval: string): 
     }),
     startSidecar(cleanup, join(folder, 'plain'), loadSettings()),
   ]);
+  const cluster = await RehearsedCluster.start(cleanup, join(folder, 'cluster'));
   const loads = [startLoad(full.grpc, { tls: { ca: file('ca.pem') } }), startLoad(plain.grpc, { slower: 3 })];
   cleanup.after(async () => {
     await Promise.all(loads.map((load) => load.stop()));
   });
   const began = Date.now() / 1_000;
-  const prometheus = await Prometheus.start(cleanup, { job: JOB, targets: [full.http, plain.http], scrapeInterval });
-  return { prometheus, full: full.http, plain: plain.http, plainGrpc: plain.grpc, began };
+  const members = cluster.instances;
+  const targets = [full.http, plain.http, ...members];
+  const prometheus = await Prometheus.start(cleanup, { job: JOB, targets, scrapeInterval });
+  await cluster.loseOne(prometheus);
+  return { prometheus, full: full.http, plain: plain.http, members, plainGrpc: plain.grpc, began };
 }
 
 async function startSidecar(

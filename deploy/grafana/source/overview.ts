@@ -1,4 +1,5 @@
 /** Is it well, which queue is not, since when: where a person begins at night. */
+import { CLUSTER } from './cluster.js';
 import { LEADERS } from './leaders.js';
 import {
   type DashboardPlan,
@@ -309,6 +310,7 @@ const rows: readonly RowPlan[] = [
   { title: 'How much does it do, how long does it take?', panels: SPEED.map((panel) => ({ ...panel, width: 12 })) },
   { title: 'What goes wrong, and who changed something?', panels: WRONG.map((panel) => ({ ...panel, width: 12 })) },
   LEADERS,
+  CLUSTER,
 ];
 
 export const OVERVIEW: DashboardPlan = {

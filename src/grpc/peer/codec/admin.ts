@@ -1,18 +1,22 @@
 /** The calls of people between sidecars: each as it is asked of the port, and its answer. */
 import type {
   Administration,
+  CarriedView,
   CoordinatorEvent,
   DeadLetterPage,
   DeadLetterView,
   DeliveredItem,
+  GetItemRequest,
   HolderView,
   ItemChoice,
+  ItemReport,
   KeyExplanation,
   KeyPage,
   KeyView,
   LaneState,
   LimitsView,
   LineEntryView,
+  NamedView,
   Policy,
   QueuePage,
   QueueView,
@@ -21,7 +25,7 @@ import type {
   RetryPolicy,
   Unavailable,
 } from '../../../coordinator.js';
-import { DURABILITIES, EVENT_KINDS, LANE_STATES, wordsOf } from '../../convert/words.js';
+import { DURABILITIES, EVENT_KINDS, ITEM_STATES, LANE_STATES, wordsOf } from '../../convert/words.js';
 import { itemRef } from './refusals.js';
 import {
   absent,
@@ -124,6 +128,9 @@ const keyView = object<KeyView>({
   place: text,
 });
 
+// Of the disk of the home: it was looked up before it came here.
+const stored = absent(number);
+
 const holder = object<HolderView>({
   consumerId: text,
   token: number,
@@ -133,6 +140,7 @@ const holder = object<HolderView>({
   items: number,
   heldForTicket: maybe(text),
   session: absent(object({ id: text, brokenSince: maybe(number) })),
+  carried: absent(list(object<CarriedView>({ itemId: text, attempt: number, traceparent: absent(text), stored }))),
 });
 
 const lineEntry = object<LineEntryView>({
@@ -142,7 +150,11 @@ const lineEntry = object<LineEntryView>({
   attempts: number,
   lastError: maybe(text),
   after: absent(object({ first: list(itemRef), count: number })),
+  traceparent: absent(text),
+  stored,
 });
+
+const named = absent(list(object<NamedView>({ queue: text, itemId: text, as: text })));
 
 const explanation = object<KeyExplanation>({
   state: laneState,
@@ -156,19 +168,21 @@ const explanation = object<KeyExplanation>({
   why: text,
   until: maybe(number),
   deadLetters: number,
+  named,
   unavailable,
 });
 
-const deliveredItem = object<DeliveredItem>({
+const deliveredItem: Shape<DeliveredItem> = object<DeliveredItem>({
   itemId: text,
   payload: bytes,
   headers: maybe(texts),
   idempotencyKey: maybe(text),
   submittedAt: number,
   attempt: number,
-  // Of the disk of the home: it was filled before it came here.
-  stored: absent(number),
+  stored,
 });
+
+const cause = word('max_attempts', 'refused', 'dependency');
 
 const deadLetter = object<DeadLetterView>({
   item: deliveredItem,
@@ -176,7 +190,7 @@ const deadLetter = object<DeadLetterView>({
   attempts: number,
   lastError: maybe(text),
   diedAt: number,
-  cause: word('max_attempts', 'refused', 'dependency'),
+  cause,
   place: text,
 });
 
@@ -205,6 +219,28 @@ export const LIST_KEYS = kind(
   (admin, request) => admin.listKeys(request),
 );
 export const EXPLAIN_KEY = kind(queueAndKey, explanation, (admin, { queue, key }) => admin.explainKey(queue, key));
+export const GET_ITEM = kind(
+  object<GetItemRequest>({ queue: text, itemId: text, withPayload: flag }),
+  object<ItemReport>({
+    state: word(...wordsOf(ITEM_STATES)),
+    key: maybe(text),
+    item: maybe(deliveredItem),
+    attempts: number,
+    lastError: maybe(text),
+    notBefore: maybe(number),
+    after: maybe(object({ first: list(itemRef), count: number })),
+    holder: maybe(object({ consumerId: text, token: number })),
+    died: maybe(object({ at: number, cause })),
+    result: maybe(bytes),
+    why: text,
+    named,
+    payloadBytes: number,
+    traceparent: absent(text),
+    stored,
+    unavailable,
+  }),
+  (admin, request) => admin.getItem(request),
+);
 export const EVICT_HOLDER = kind(
   queueAndKey,
   object({ evicted: flag, token: number, consumerId: text, itemsReturned: number, state: laneState }),
@@ -260,6 +296,7 @@ const KINDS = {
   listQueues: LIST_QUEUES,
   listKeys: LIST_KEYS,
   explainKey: EXPLAIN_KEY,
+  getItem: GET_ITEM,
   evictHolder: EVICT_HOLDER,
   retryNow: RETRY_NOW,
   resumeKey: RESUME_KEY,
