@@ -59,7 +59,9 @@ import type {
   CoordinatorStats,
   DeadLetterPage,
   EvictionView,
+  GetItemRequest,
   ItemChoice,
+  ItemReport,
   KeyExplanation,
   KeyPage,
   LimitsChange,
@@ -173,6 +175,7 @@ export interface Administration {
   listQueues(request: ListQueuesRequest): Promise<Result<QueuePage>>;
   listKeys(request: ListKeysRequest): Promise<Result<KeyPage>>;
   explainKey(queue: string, key: string): Promise<Result<KeyExplanation>>;
+  getItem(request: GetItemRequest): Promise<Result<ItemReport>>;
   evictHolder(queue: string, key: string): Promise<Result<EvictionView>>;
   retryNow(request: RetryNowRequest): Promise<Result<RetryNowView>>;
   resumeKey(queue: string, key: string): Promise<Result<{ readonly resumed: boolean; readonly state: LaneState }>>;

@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   cluster: async () => (await import('./cli/cluster.js')).registerCluster,
   keys: async () => (await import('./cli/keys.js')).registerKeys,
   explain: async () => (await import('./cli/explain.js')).registerExplain,
+  item: async () => (await import('./cli/item.js')).registerItem,
   'dead-letters': async () => (await import('./cli/dead-letters.js')).registerDeadLetters,
   watch: async () => (await import('./cli/watch.js')).registerWatch,
   retry: async () => (await import('./cli/operate.js')).registerRetry,

@@ -4,8 +4,10 @@ import type {
   Administration,
   DeadLetterPage,
   EvictionView,
+  GetItemRequest,
   ItemChoice,
   ItemRef,
+  ItemReport,
   KeyExplanation,
   KeyPage,
   LaneState,
@@ -72,6 +74,19 @@ export class PermittedAdministration implements Administration {
     return found.ok ? { ok: true, value: this.#ownNames(plainExplanation(found.value)) } : found;
   }
 
+  /** What it carries is for those who may see payloads. */
+  async getItem(request: GetItemRequest): Promise<Result<ItemReport>> {
+    const refused = this.#refused('view', request.queue);
+    if (refused !== undefined) return refused;
+    if (request.withPayload && !this.principal.grants.mayQueue('payload', request.queue))
+      return { ok: false, refusal: notAllowed(this.principal, 'payload', `queue ${request.queue}`) };
+    const found = await this.admin.getItem(request);
+    if (!found.ok) return found;
+    const { after, why, named, ...rest } = found.value;
+    const seen = after && { ...after, first: after.first.filter((one) => this.#sees(one)) };
+    return { ok: true, value: { ...rest, after: seen, why: this.#withoutForeign(why, named) } };
+  }
+
   async evictHolder(queue: string, key: string): Promise<Result<EvictionView>> {
     return this.#refused('operate', queue) ?? this.admin.evictHolder(queue, key);
   }
@@ -130,14 +145,19 @@ export class PermittedAdministration implements Administration {
 
   /** What an item waits for may be of queues that whoever asks may not view: how many they are is told, not which. */
   #ownNames(found: KeyExplanation): KeyExplanation {
-    let { why } = found;
-    for (const one of found.named ?? []) if (!this.#sees(one)) why = why.replaceAll(one.as, 'an item of another queue');
+    const why = this.#withoutForeign(found.why, found.named);
     const line = found.line.map((entry) => {
       const { after } = entry;
       if (after === undefined || after.first.every((one) => this.#sees(one))) return entry;
       return { ...entry, after: { ...after, first: after.first.filter((one) => this.#sees(one)) } };
     });
     return { ...found, why, line, named: undefined };
+  }
+
+  #withoutForeign(why: string, named: KeyExplanation['named']): string {
+    return (named ?? [])
+      .filter((one) => !this.#sees(one))
+      .reduce((text, one) => text.replaceAll(one.as, 'an item of another queue'), why);
   }
 
   #sees({ queue }: ItemRef): boolean {

@@ -1,7 +1,9 @@
 import type {
   Administration,
   DeadLetterPage,
+  GetItemRequest,
   ItemChoice,
+  ItemReport,
   KeyExplanation,
   KeyPage,
   LimitsChange,
@@ -14,6 +16,7 @@ import type {
   Watch,
   Watcher,
 } from '../coordinator.js';
+import { reportOf } from '../core/calls/admin/get-item.js';
 import { DRAINING } from '../core/contract/refusals.js';
 import type { Walk } from '../core/core.js';
 import type { Clock } from './clock.js';
@@ -63,6 +66,15 @@ export class LocalAdministration implements Administration {
 
   #traced(view: KeyExplanation): KeyExplanation {
     return this.loop.store?.explained(view) ?? view;
+  }
+
+  async getItem({ queue, itemId, withPayload }: GetItemRequest): Promise<Result<ItemReport>> {
+    const refusal = this.#closed();
+    if (refusal !== undefined) return { ok: false, refusal };
+    const found = this.#step((now) => this.loop.core.getItem(queue, itemId, now));
+    if (!found.ok) return found;
+    const whole = this.loop.store?.itemReport(found.value) ?? found;
+    return whole.ok ? { ok: true, value: reportOf(whole.value, withPayload) } : whole;
   }
 
   async evictHolder(queue: string, key: string) {

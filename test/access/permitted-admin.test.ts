@@ -121,3 +121,37 @@ test('an item that waits for those of queues that one may not view does not name
   assert.doesNotMatch(JSON.stringify(retried), /merger|bob/);
   assert.match(JSON.stringify(retried), /"afterCount":2/);
 });
+
+test('what an item carries is for those who may see payloads; what it waits for elsewhere is not named', async () => {
+  const { admin } = new FakeCoordinator();
+  const asked: unknown[] = [];
+  admin.getItem = async (request) => {
+    asked.push(request);
+    const none = {
+      key: 'k',
+      item: undefined,
+      attempts: 0,
+      lastError: undefined,
+      notBefore: undefined,
+      holder: undefined,
+    };
+    const named = [{ ...SECRET, as: 'merger of queue bob.q' }];
+    const why = 'waits for merger of queue bob.q';
+    const rest = { died: undefined, result: undefined, payloadBytes: 0, after: { first: [SECRET], count: 1 } };
+    return { ok: true, value: { state: 'waiting', ...none, ...rest, why, named } };
+  };
+  const grants = new Grants([{ queues: ['ada.*'], groups: [], may: ['view'] }]);
+  const proof = { by: 'unix' } as const;
+  const permitted = new PermittedAdministration(admin, { name: 'ada', grants, allowance: undefined, proof });
+  const found = await permitted.getItem({ queue: 'ada.q', itemId: 'i', withPayload: false });
+  assert.ok(found.ok);
+  assert.doesNotMatch(JSON.stringify(found), /merger|bob/);
+  for (const [queue, withPayload] of [
+    ['ada.q', true],
+    ['bob.q', false],
+  ] as const) {
+    const refused = await permitted.getItem({ queue, itemId: 'i', withPayload });
+    assert.equal(refused.ok ? 'ok' : refused.refusal.kind, 'not_allowed');
+  }
+  assert.equal(asked.length, 1);
+});

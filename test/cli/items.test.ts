@@ -341,6 +341,22 @@ describe('commands for people', () => {
       assert.match(told, new RegExp(`"id":"waits".*"trace_id":"${trace('2')}"`));
     });
 
+    it('S441: so does item, and shows what it carries when asked to', async () => {
+      const headers = new Map([['colour', 'red\u001b[31m']]);
+      await sidecar.client.submit('one-by-one', { key: 'k', itemId: 'it', payload: Buffer.from('hello'), headers });
+      const { stdout } = await command(['item', 'one-by-one', 'it']);
+      assert.match(stdout, /^state +waiting$/m);
+      assert.match(stdout, /^payload +5 bytes$/m);
+      assert.doesNotMatch(stdout, /hello|colour/);
+      const shown = await command(['item', 'one-by-one', 'it', '--payload']);
+      assert.match(shown.stdout, /^content +hello$/m);
+      assert.ok(!shown.stdout.includes('\u001b'), 'nothing in it that a terminal acts on');
+      const told = JSON.stringify(await json(['item', 'one-by-one', 'it', '--payload']));
+      assert.match(told, /"state":"waiting".*"payload_bytes":5.*"payload":"aGVsbG8="/);
+      const unknown = await command(['item', 'one-by-one', 'nothing']);
+      assert.deepEqual([unknown.exitCode, /^state +unknown$/m.test(unknown.stdout)], [0, true]);
+    });
+
     it('S452: show the trace of who submitted them', async () => {
       const trace = '0af7651916cd43dd8448eb211c80319c';
       const items = [

@@ -1661,6 +1661,260 @@ func (x *ExplainKeyResponse) GetUnavailable() []*Unavailable {
 	return nil
 }
 
+// GetItemRequest names an item.
+type GetItemRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The queue.
+	Queue string `protobuf:"bytes,1,opt,name=queue,proto3" json:"queue,omitempty"`
+	// Its id.
+	ItemId string `protobuf:"bytes,2,opt,name=item_id,json=itemId,proto3" json:"item_id,omitempty"`
+	// With what it carries, and with its result. It needs the right to see payloads.
+	WithPayload   bool `protobuf:"varint,3,opt,name=with_payload,json=withPayload,proto3" json:"with_payload,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetItemRequest) Reset() {
+	*x = GetItemRequest{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetItemRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetItemRequest) ProtoMessage() {}
+
+func (x *GetItemRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetItemRequest.ProtoReflect.Descriptor instead.
+func (*GetItemRequest) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *GetItemRequest) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *GetItemRequest) GetItemId() string {
+	if x != nil {
+		return x.ItemId
+	}
+	return ""
+}
+
+func (x *GetItemRequest) GetWithPayload() bool {
+	if x != nil {
+		return x.WithPayload
+	}
+	return false
+}
+
+// GetItemResponse tells of one item.
+type GetItemResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What became of it. ITEM_STATE_UNKNOWN: nothing is known of this id.
+	State ItemState `protobuf:"varint,1,opt,name=state,proto3,enum=keyturn.v1.ItemState" json:"state,omitempty"`
+	// Its key; empty: it has none, or it ended and its key is not remembered.
+	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// As it was submitted, without payload and headers unless they were asked for. Unset: it ended, and only that is remembered.
+	Item *Item `protobuf:"bytes,3,opt,name=item,proto3" json:"item,omitempty"`
+	// Tries that failed.
+	Attempts uint32 `protobuf:"varint,4,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	// What went wrong last, or why it ended.
+	LastError string `protobuf:"bytes,5,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
+	// Waiting: not before then. Unset: at once.
+	NotBefore *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
+	// Waiting: what must be done before it and is not yet; the first 10 are told.
+	After []*ItemRef `protobuf:"bytes,7,rep,name=after,proto3" json:"after,omitempty"`
+	// How many these are.
+	AfterCount uint32 `protobuf:"varint,8,opt,name=after_count,json=afterCount,proto3" json:"after_count,omitempty"`
+	// In flight: who has it.
+	ConsumerId string `protobuf:"bytes,9,opt,name=consumer_id,json=consumerId,proto3" json:"consumer_id,omitempty"`
+	// In flight: the fencing token.
+	Token uint64 `protobuf:"varint,10,opt,name=token,proto3" json:"token,omitempty"`
+	// Dead: since when.
+	DiedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=died_at,json=diedAt,proto3" json:"died_at,omitempty"`
+	// Dead: `max_attempts`, `refused` or `dependency`, as of a dead letter.
+	Cause string `protobuf:"bytes,12,opt,name=cause,proto3" json:"cause,omitempty"`
+	// Done: its result, when it was asked for.
+	Result []byte `protobuf:"bytes,13,opt,name=result,proto3" json:"result,omitempty"`
+	// Waiting: why, in one sentence.
+	Why string `protobuf:"bytes,14,opt,name=why,proto3" json:"why,omitempty"`
+	// The trace of who submitted it, 32 hexadecimal digits; empty: none is known.
+	TraceId string `protobuf:"bytes,15,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
+	// Of its payload, asked for or not.
+	PayloadBytes uint64 `protobuf:"varint,16,opt,name=payload_bytes,json=payloadBytes,proto3" json:"payload_bytes,omitempty"`
+	// Who could not be asked, of a cluster.
+	Unavailable   []*Unavailable `protobuf:"bytes,17,rep,name=unavailable,proto3" json:"unavailable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetItemResponse) Reset() {
+	*x = GetItemResponse{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetItemResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetItemResponse) ProtoMessage() {}
+
+func (x *GetItemResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetItemResponse.ProtoReflect.Descriptor instead.
+func (*GetItemResponse) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *GetItemResponse) GetState() ItemState {
+	if x != nil {
+		return x.State
+	}
+	return ItemState_ITEM_STATE_UNSPECIFIED
+}
+
+func (x *GetItemResponse) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *GetItemResponse) GetItem() *Item {
+	if x != nil {
+		return x.Item
+	}
+	return nil
+}
+
+func (x *GetItemResponse) GetAttempts() uint32 {
+	if x != nil {
+		return x.Attempts
+	}
+	return 0
+}
+
+func (x *GetItemResponse) GetLastError() string {
+	if x != nil {
+		return x.LastError
+	}
+	return ""
+}
+
+func (x *GetItemResponse) GetNotBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.NotBefore
+	}
+	return nil
+}
+
+func (x *GetItemResponse) GetAfter() []*ItemRef {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
+func (x *GetItemResponse) GetAfterCount() uint32 {
+	if x != nil {
+		return x.AfterCount
+	}
+	return 0
+}
+
+func (x *GetItemResponse) GetConsumerId() string {
+	if x != nil {
+		return x.ConsumerId
+	}
+	return ""
+}
+
+func (x *GetItemResponse) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
+func (x *GetItemResponse) GetDiedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DiedAt
+	}
+	return nil
+}
+
+func (x *GetItemResponse) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
+func (x *GetItemResponse) GetResult() []byte {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *GetItemResponse) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+func (x *GetItemResponse) GetTraceId() string {
+	if x != nil {
+		return x.TraceId
+	}
+	return ""
+}
+
+func (x *GetItemResponse) GetPayloadBytes() uint64 {
+	if x != nil {
+		return x.PayloadBytes
+	}
+	return 0
+}
+
+func (x *GetItemResponse) GetUnavailable() []*Unavailable {
+	if x != nil {
+		return x.Unavailable
+	}
+	return nil
+}
+
 // EvictHolderRequest names a key.
 type EvictHolderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1674,7 +1928,7 @@ type EvictHolderRequest struct {
 
 func (x *EvictHolderRequest) Reset() {
 	*x = EvictHolderRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1686,7 +1940,7 @@ func (x *EvictHolderRequest) String() string {
 func (*EvictHolderRequest) ProtoMessage() {}
 
 func (x *EvictHolderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1699,7 +1953,7 @@ func (x *EvictHolderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictHolderRequest.ProtoReflect.Descriptor instead.
 func (*EvictHolderRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{16}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *EvictHolderRequest) GetQueue() string {
@@ -1735,7 +1989,7 @@ type EvictHolderResponse struct {
 
 func (x *EvictHolderResponse) Reset() {
 	*x = EvictHolderResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1747,7 +2001,7 @@ func (x *EvictHolderResponse) String() string {
 func (*EvictHolderResponse) ProtoMessage() {}
 
 func (x *EvictHolderResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1760,7 +2014,7 @@ func (x *EvictHolderResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictHolderResponse.ProtoReflect.Descriptor instead.
 func (*EvictHolderResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{17}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *EvictHolderResponse) GetEvicted() bool {
@@ -1813,7 +2067,7 @@ type RetryNowRequest struct {
 
 func (x *RetryNowRequest) Reset() {
 	*x = RetryNowRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1825,7 +2079,7 @@ func (x *RetryNowRequest) String() string {
 func (*RetryNowRequest) ProtoMessage() {}
 
 func (x *RetryNowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1838,7 +2092,7 @@ func (x *RetryNowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryNowRequest.ProtoReflect.Descriptor instead.
 func (*RetryNowRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{18}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RetryNowRequest) GetQueue() string {
@@ -1885,7 +2139,7 @@ type RetryNowResponse struct {
 
 func (x *RetryNowResponse) Reset() {
 	*x = RetryNowResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1897,7 +2151,7 @@ func (x *RetryNowResponse) String() string {
 func (*RetryNowResponse) ProtoMessage() {}
 
 func (x *RetryNowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1910,7 +2164,7 @@ func (x *RetryNowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryNowResponse.ProtoReflect.Descriptor instead.
 func (*RetryNowResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{19}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RetryNowResponse) GetChanged() bool {
@@ -1975,7 +2229,7 @@ type ResumeKeyRequest struct {
 
 func (x *ResumeKeyRequest) Reset() {
 	*x = ResumeKeyRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1987,7 +2241,7 @@ func (x *ResumeKeyRequest) String() string {
 func (*ResumeKeyRequest) ProtoMessage() {}
 
 func (x *ResumeKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2000,7 +2254,7 @@ func (x *ResumeKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeKeyRequest.ProtoReflect.Descriptor instead.
 func (*ResumeKeyRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{20}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ResumeKeyRequest) GetQueue() string {
@@ -2030,7 +2284,7 @@ type ResumeKeyResponse struct {
 
 func (x *ResumeKeyResponse) Reset() {
 	*x = ResumeKeyResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2042,7 +2296,7 @@ func (x *ResumeKeyResponse) String() string {
 func (*ResumeKeyResponse) ProtoMessage() {}
 
 func (x *ResumeKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2055,7 +2309,7 @@ func (x *ResumeKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeKeyResponse.ProtoReflect.Descriptor instead.
 func (*ResumeKeyResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{21}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ResumeKeyResponse) GetResumed() bool {
@@ -2083,7 +2337,7 @@ type PauseQueueRequest struct {
 
 func (x *PauseQueueRequest) Reset() {
 	*x = PauseQueueRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2095,7 +2349,7 @@ func (x *PauseQueueRequest) String() string {
 func (*PauseQueueRequest) ProtoMessage() {}
 
 func (x *PauseQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2108,7 +2362,7 @@ func (x *PauseQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseQueueRequest.ProtoReflect.Descriptor instead.
 func (*PauseQueueRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{22}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PauseQueueRequest) GetQueue() string {
@@ -2127,7 +2381,7 @@ type PauseQueueResponse struct {
 
 func (x *PauseQueueResponse) Reset() {
 	*x = PauseQueueResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2139,7 +2393,7 @@ func (x *PauseQueueResponse) String() string {
 func (*PauseQueueResponse) ProtoMessage() {}
 
 func (x *PauseQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2152,7 +2406,7 @@ func (x *PauseQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseQueueResponse.ProtoReflect.Descriptor instead.
 func (*PauseQueueResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{23}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{25}
 }
 
 // ResumeQueueRequest names a queue.
@@ -2166,7 +2420,7 @@ type ResumeQueueRequest struct {
 
 func (x *ResumeQueueRequest) Reset() {
 	*x = ResumeQueueRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2178,7 +2432,7 @@ func (x *ResumeQueueRequest) String() string {
 func (*ResumeQueueRequest) ProtoMessage() {}
 
 func (x *ResumeQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2191,7 +2445,7 @@ func (x *ResumeQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeQueueRequest.ProtoReflect.Descriptor instead.
 func (*ResumeQueueRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{24}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ResumeQueueRequest) GetQueue() string {
@@ -2210,7 +2464,7 @@ type ResumeQueueResponse struct {
 
 func (x *ResumeQueueResponse) Reset() {
 	*x = ResumeQueueResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2222,7 +2476,7 @@ func (x *ResumeQueueResponse) String() string {
 func (*ResumeQueueResponse) ProtoMessage() {}
 
 func (x *ResumeQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2235,7 +2489,7 @@ func (x *ResumeQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeQueueResponse.ProtoReflect.Descriptor instead.
 func (*ResumeQueueResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{25}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{27}
 }
 
 // SetLimitsRequest changes limits of a queue; what is unset stays. With nothing set it only asks, and makes no queue.
@@ -2253,7 +2507,7 @@ type SetLimitsRequest struct {
 
 func (x *SetLimitsRequest) Reset() {
 	*x = SetLimitsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2265,7 +2519,7 @@ func (x *SetLimitsRequest) String() string {
 func (*SetLimitsRequest) ProtoMessage() {}
 
 func (x *SetLimitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2278,7 +2532,7 @@ func (x *SetLimitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLimitsRequest.ProtoReflect.Descriptor instead.
 func (*SetLimitsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{26}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SetLimitsRequest) GetQueue() string {
@@ -2317,7 +2571,7 @@ type SetLimitsResponse struct {
 
 func (x *SetLimitsResponse) Reset() {
 	*x = SetLimitsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2329,7 +2583,7 @@ func (x *SetLimitsResponse) String() string {
 func (*SetLimitsResponse) ProtoMessage() {}
 
 func (x *SetLimitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2342,7 +2596,7 @@ func (x *SetLimitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLimitsResponse.ProtoReflect.Descriptor instead.
 func (*SetLimitsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{27}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SetLimitsResponse) GetRate() *Rate {
@@ -2383,7 +2637,7 @@ type ListDeadLettersRequest struct {
 
 func (x *ListDeadLettersRequest) Reset() {
 	*x = ListDeadLettersRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2395,7 +2649,7 @@ func (x *ListDeadLettersRequest) String() string {
 func (*ListDeadLettersRequest) ProtoMessage() {}
 
 func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2408,7 +2662,7 @@ func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersRequest.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{28}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListDeadLettersRequest) GetQueue() string {
@@ -2460,7 +2714,7 @@ type DeadLetter struct {
 
 func (x *DeadLetter) Reset() {
 	*x = DeadLetter{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2472,7 +2726,7 @@ func (x *DeadLetter) String() string {
 func (*DeadLetter) ProtoMessage() {}
 
 func (x *DeadLetter) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2485,7 +2739,7 @@ func (x *DeadLetter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadLetter.ProtoReflect.Descriptor instead.
 func (*DeadLetter) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{29}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DeadLetter) GetItem() *Item {
@@ -2545,7 +2799,7 @@ type ListDeadLettersResponse struct {
 
 func (x *ListDeadLettersResponse) Reset() {
 	*x = ListDeadLettersResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2557,7 +2811,7 @@ func (x *ListDeadLettersResponse) String() string {
 func (*ListDeadLettersResponse) ProtoMessage() {}
 
 func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2570,7 +2824,7 @@ func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersResponse.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{30}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListDeadLettersResponse) GetDeadLetters() []*DeadLetter {
@@ -2609,7 +2863,7 @@ type RedriveRequest struct {
 
 func (x *RedriveRequest) Reset() {
 	*x = RedriveRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2621,7 +2875,7 @@ func (x *RedriveRequest) String() string {
 func (*RedriveRequest) ProtoMessage() {}
 
 func (x *RedriveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2634,7 +2888,7 @@ func (x *RedriveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveRequest.ProtoReflect.Descriptor instead.
 func (*RedriveRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{31}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RedriveRequest) GetQueue() string {
@@ -2669,7 +2923,7 @@ type RedriveResponse struct {
 
 func (x *RedriveResponse) Reset() {
 	*x = RedriveResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2681,7 +2935,7 @@ func (x *RedriveResponse) String() string {
 func (*RedriveResponse) ProtoMessage() {}
 
 func (x *RedriveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2694,7 +2948,7 @@ func (x *RedriveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveResponse.ProtoReflect.Descriptor instead.
 func (*RedriveResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{32}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RedriveResponse) GetRedriven() uint32 {
@@ -2721,7 +2975,7 @@ type DiscardRequest struct {
 
 func (x *DiscardRequest) Reset() {
 	*x = DiscardRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2733,7 +2987,7 @@ func (x *DiscardRequest) String() string {
 func (*DiscardRequest) ProtoMessage() {}
 
 func (x *DiscardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2746,7 +3000,7 @@ func (x *DiscardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardRequest.ProtoReflect.Descriptor instead.
 func (*DiscardRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{33}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DiscardRequest) GetQueue() string {
@@ -2788,7 +3042,7 @@ type DiscardResponse struct {
 
 func (x *DiscardResponse) Reset() {
 	*x = DiscardResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2800,7 +3054,7 @@ func (x *DiscardResponse) String() string {
 func (*DiscardResponse) ProtoMessage() {}
 
 func (x *DiscardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2813,7 +3067,7 @@ func (x *DiscardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardResponse.ProtoReflect.Descriptor instead.
 func (*DiscardResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{34}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *DiscardResponse) GetDiscarded() uint32 {
@@ -2836,7 +3090,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2848,7 +3102,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2861,7 +3115,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{35}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *WatchEventsRequest) GetQueue() string {
@@ -2903,7 +3157,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[36]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2915,7 +3169,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[36]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2928,7 +3182,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{36}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Event) GetKind() EventKind {
@@ -3000,7 +3254,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[37]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3012,7 +3266,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[37]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3025,7 +3279,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{37}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *WatchEventsResponse) GetEvents() []*Event {
@@ -3051,7 +3305,7 @@ type GetClusterRequest struct {
 
 func (x *GetClusterRequest) Reset() {
 	*x = GetClusterRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[38]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3063,7 +3317,7 @@ func (x *GetClusterRequest) String() string {
 func (*GetClusterRequest) ProtoMessage() {}
 
 func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[38]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3076,7 +3330,7 @@ func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{38}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{40}
 }
 
 // ClusterMember is one sidecar of a cluster. Those with weight 0 have no session and are not among them.
@@ -3104,7 +3358,7 @@ type ClusterMember struct {
 
 func (x *ClusterMember) Reset() {
 	*x = ClusterMember{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[39]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3116,7 +3370,7 @@ func (x *ClusterMember) String() string {
 func (*ClusterMember) ProtoMessage() {}
 
 func (x *ClusterMember) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[39]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3129,7 +3383,7 @@ func (x *ClusterMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterMember.ProtoReflect.Descriptor instead.
 func (*ClusterMember) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{39}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ClusterMember) GetId() string {
@@ -3210,7 +3464,7 @@ type PartitionHome struct {
 
 func (x *PartitionHome) Reset() {
 	*x = PartitionHome{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3222,7 +3476,7 @@ func (x *PartitionHome) String() string {
 func (*PartitionHome) ProtoMessage() {}
 
 func (x *PartitionHome) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3235,7 +3489,7 @@ func (x *PartitionHome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionHome.ProtoReflect.Descriptor instead.
 func (*PartitionHome) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *PartitionHome) GetPartition() uint32 {
@@ -3309,7 +3563,7 @@ type GetClusterResponse struct {
 
 func (x *GetClusterResponse) Reset() {
 	*x = GetClusterResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3321,7 +3575,7 @@ func (x *GetClusterResponse) String() string {
 func (*GetClusterResponse) ProtoMessage() {}
 
 func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3334,7 +3588,7 @@ func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *GetClusterResponse) GetName() string {
@@ -3426,7 +3680,7 @@ type QueueRoute struct {
 
 func (x *QueueRoute) Reset() {
 	*x = QueueRoute{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3438,7 +3692,7 @@ func (x *QueueRoute) String() string {
 func (*QueueRoute) ProtoMessage() {}
 
 func (x *QueueRoute) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3451,7 +3705,7 @@ func (x *QueueRoute) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRoute.ProtoReflect.Descriptor instead.
 func (*QueueRoute) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *QueueRoute) GetQueue() string {
@@ -3504,7 +3758,7 @@ type MovePartitionRequest struct {
 
 func (x *MovePartitionRequest) Reset() {
 	*x = MovePartitionRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3516,7 +3770,7 @@ func (x *MovePartitionRequest) String() string {
 func (*MovePartitionRequest) ProtoMessage() {}
 
 func (x *MovePartitionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3529,7 +3783,7 @@ func (x *MovePartitionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovePartitionRequest.ProtoReflect.Descriptor instead.
 func (*MovePartitionRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *MovePartitionRequest) GetPartition() uint32 {
@@ -3575,7 +3829,7 @@ type MovePartitionResponse struct {
 
 func (x *MovePartitionResponse) Reset() {
 	*x = MovePartitionResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3587,7 +3841,7 @@ func (x *MovePartitionResponse) String() string {
 func (*MovePartitionResponse) ProtoMessage() {}
 
 func (x *MovePartitionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3600,7 +3854,7 @@ func (x *MovePartitionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovePartitionResponse.ProtoReflect.Descriptor instead.
 func (*MovePartitionResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *MovePartitionResponse) GetState() string {
@@ -3658,7 +3912,7 @@ type RestorePartitionsRequest struct {
 
 func (x *RestorePartitionsRequest) Reset() {
 	*x = RestorePartitionsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3670,7 +3924,7 @@ func (x *RestorePartitionsRequest) String() string {
 func (*RestorePartitionsRequest) ProtoMessage() {}
 
 func (x *RestorePartitionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3683,7 +3937,7 @@ func (x *RestorePartitionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestorePartitionsRequest.ProtoReflect.Descriptor instead.
 func (*RestorePartitionsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *RestorePartitionsRequest) GetPartitions() []uint32 {
@@ -3718,7 +3972,7 @@ type RestoredPartition struct {
 
 func (x *RestoredPartition) Reset() {
 	*x = RestoredPartition{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3730,7 +3984,7 @@ func (x *RestoredPartition) String() string {
 func (*RestoredPartition) ProtoMessage() {}
 
 func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3743,7 +3997,7 @@ func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoredPartition.ProtoReflect.Descriptor instead.
 func (*RestoredPartition) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *RestoredPartition) GetPartition() uint32 {
@@ -3787,7 +4041,7 @@ type RestorePartitionsResponse struct {
 
 func (x *RestorePartitionsResponse) Reset() {
 	*x = RestorePartitionsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3799,7 +4053,7 @@ func (x *RestorePartitionsResponse) String() string {
 func (*RestorePartitionsResponse) ProtoMessage() {}
 
 func (x *RestorePartitionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3812,7 +4066,7 @@ func (x *RestorePartitionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestorePartitionsResponse.ProtoReflect.Descriptor instead.
 func (*RestorePartitionsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *RestorePartitionsResponse) GetRecordWritten() bool {
@@ -3838,7 +4092,7 @@ type FinalizeClusterRequest struct {
 
 func (x *FinalizeClusterRequest) Reset() {
 	*x = FinalizeClusterRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3850,7 +4104,7 @@ func (x *FinalizeClusterRequest) String() string {
 func (*FinalizeClusterRequest) ProtoMessage() {}
 
 func (x *FinalizeClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3863,7 +4117,7 @@ func (x *FinalizeClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinalizeClusterRequest.ProtoReflect.Descriptor instead.
 func (*FinalizeClusterRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 // FinalizeClusterResponse tells which format is fixed.
@@ -3879,7 +4133,7 @@ type FinalizeClusterResponse struct {
 
 func (x *FinalizeClusterResponse) Reset() {
 	*x = FinalizeClusterResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3891,7 +4145,7 @@ func (x *FinalizeClusterResponse) String() string {
 func (*FinalizeClusterResponse) ProtoMessage() {}
 
 func (x *FinalizeClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3904,7 +4158,7 @@ func (x *FinalizeClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinalizeClusterResponse.ProtoReflect.Descriptor instead.
 func (*FinalizeClusterResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *FinalizeClusterResponse) GetFormat() uint32 {
@@ -3938,7 +4192,7 @@ type RouteQueueRequest struct {
 
 func (x *RouteQueueRequest) Reset() {
 	*x = RouteQueueRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3950,7 +4204,7 @@ func (x *RouteQueueRequest) String() string {
 func (*RouteQueueRequest) ProtoMessage() {}
 
 func (x *RouteQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3963,7 +4217,7 @@ func (x *RouteQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouteQueueRequest.ProtoReflect.Descriptor instead.
 func (*RouteQueueRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *RouteQueueRequest) GetQueue() string {
@@ -4007,7 +4261,7 @@ type RouteQueueResponse struct {
 
 func (x *RouteQueueResponse) Reset() {
 	*x = RouteQueueResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4019,7 +4273,7 @@ func (x *RouteQueueResponse) String() string {
 func (*RouteQueueResponse) ProtoMessage() {}
 
 func (x *RouteQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4032,7 +4286,7 @@ func (x *RouteQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouteQueueResponse.ProtoReflect.Descriptor instead.
 func (*RouteQueueResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{51}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *RouteQueueResponse) GetRoute() *QueueRoute {
@@ -4190,7 +4444,34 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	" \x01(\tR\x03why\x120\n" +
 	"\x05until\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12!\n" +
 	"\fdead_letters\x18\f \x01(\rR\vdeadLetters\x129\n" +
-	"\vunavailable\x18\r \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"<\n" +
+	"\vunavailable\x18\r \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"b\n" +
+	"\x0eGetItemRequest\x12\x14\n" +
+	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x17\n" +
+	"\aitem_id\x18\x02 \x01(\tR\x06itemId\x12!\n" +
+	"\fwith_payload\x18\x03 \x01(\bR\vwithPayload\"\xdf\x04\n" +
+	"\x0fGetItemResponse\x12+\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x15.keyturn.v1.ItemStateR\x05state\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12$\n" +
+	"\x04item\x18\x03 \x01(\v2\x10.keyturn.v1.ItemR\x04item\x12\x1a\n" +
+	"\battempts\x18\x04 \x01(\rR\battempts\x12\x1d\n" +
+	"\n" +
+	"last_error\x18\x05 \x01(\tR\tlastError\x129\n" +
+	"\n" +
+	"not_before\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tnotBefore\x12)\n" +
+	"\x05after\x18\a \x03(\v2\x13.keyturn.v1.ItemRefR\x05after\x12\x1f\n" +
+	"\vafter_count\x18\b \x01(\rR\n" +
+	"afterCount\x12\x1f\n" +
+	"\vconsumer_id\x18\t \x01(\tR\n" +
+	"consumerId\x12\x14\n" +
+	"\x05token\x18\n" +
+	" \x01(\x04R\x05token\x123\n" +
+	"\adied_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x06diedAt\x12\x14\n" +
+	"\x05cause\x18\f \x01(\tR\x05cause\x12\x16\n" +
+	"\x06result\x18\r \x01(\fR\x06result\x12\x10\n" +
+	"\x03why\x18\x0e \x01(\tR\x03why\x12\x19\n" +
+	"\btrace_id\x18\x0f \x01(\tR\atraceId\x12#\n" +
+	"\rpayload_bytes\x18\x10 \x01(\x04R\fpayloadBytes\x129\n" +
+	"\vunavailable\x18\x11 \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"<\n" +
 	"\x12EvictHolderRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\"\xba\x01\n" +
@@ -4392,13 +4673,14 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x12EVENT_KIND_REDRIVE\x10\n" +
 	"\x12\x16\n" +
 	"\x12EVENT_KIND_DISCARD\x10\v\x12\x18\n" +
-	"\x14EVENT_KIND_RETRY_NOW\x10\f2\x9b\v\n" +
+	"\x14EVENT_KIND_RETRY_NOW\x10\f2\xdf\v\n" +
 	"\fAdminService\x12K\n" +
 	"\n" +
 	"ListQueues\x12\x1d.keyturn.v1.ListQueuesRequest\x1a\x1e.keyturn.v1.ListQueuesResponse\x12E\n" +
 	"\bListKeys\x12\x1b.keyturn.v1.ListKeysRequest\x1a\x1c.keyturn.v1.ListKeysResponse\x12K\n" +
 	"\n" +
-	"ExplainKey\x12\x1d.keyturn.v1.ExplainKeyRequest\x1a\x1e.keyturn.v1.ExplainKeyResponse\x12N\n" +
+	"ExplainKey\x12\x1d.keyturn.v1.ExplainKeyRequest\x1a\x1e.keyturn.v1.ExplainKeyResponse\x12B\n" +
+	"\aGetItem\x12\x1a.keyturn.v1.GetItemRequest\x1a\x1b.keyturn.v1.GetItemResponse\x12N\n" +
 	"\vEvictHolder\x12\x1e.keyturn.v1.EvictHolderRequest\x1a\x1f.keyturn.v1.EvictHolderResponse\x12E\n" +
 	"\bRetryNow\x12\x1b.keyturn.v1.RetryNowRequest\x1a\x1c.keyturn.v1.RetryNowResponse\x12H\n" +
 	"\tResumeKey\x12\x1c.keyturn.v1.ResumeKeyRequest\x1a\x1d.keyturn.v1.ResumeKeyResponse\x12K\n" +
@@ -4432,7 +4714,7 @@ func file_keyturn_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_keyturn_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
+var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
 var file_keyturn_v1_admin_proto_goTypes = []any{
 	(LaneState)(0),                    // 0: keyturn.v1.LaneState
 	(EventKind)(0),                    // 1: keyturn.v1.EventKind
@@ -4452,146 +4734,157 @@ var file_keyturn_v1_admin_proto_goTypes = []any{
 	(*HeldItem)(nil),                  // 15: keyturn.v1.HeldItem
 	(*LineEntry)(nil),                 // 16: keyturn.v1.LineEntry
 	(*ExplainKeyResponse)(nil),        // 17: keyturn.v1.ExplainKeyResponse
-	(*EvictHolderRequest)(nil),        // 18: keyturn.v1.EvictHolderRequest
-	(*EvictHolderResponse)(nil),       // 19: keyturn.v1.EvictHolderResponse
-	(*RetryNowRequest)(nil),           // 20: keyturn.v1.RetryNowRequest
-	(*RetryNowResponse)(nil),          // 21: keyturn.v1.RetryNowResponse
-	(*ResumeKeyRequest)(nil),          // 22: keyturn.v1.ResumeKeyRequest
-	(*ResumeKeyResponse)(nil),         // 23: keyturn.v1.ResumeKeyResponse
-	(*PauseQueueRequest)(nil),         // 24: keyturn.v1.PauseQueueRequest
-	(*PauseQueueResponse)(nil),        // 25: keyturn.v1.PauseQueueResponse
-	(*ResumeQueueRequest)(nil),        // 26: keyturn.v1.ResumeQueueRequest
-	(*ResumeQueueResponse)(nil),       // 27: keyturn.v1.ResumeQueueResponse
-	(*SetLimitsRequest)(nil),          // 28: keyturn.v1.SetLimitsRequest
-	(*SetLimitsResponse)(nil),         // 29: keyturn.v1.SetLimitsResponse
-	(*ListDeadLettersRequest)(nil),    // 30: keyturn.v1.ListDeadLettersRequest
-	(*DeadLetter)(nil),                // 31: keyturn.v1.DeadLetter
-	(*ListDeadLettersResponse)(nil),   // 32: keyturn.v1.ListDeadLettersResponse
-	(*RedriveRequest)(nil),            // 33: keyturn.v1.RedriveRequest
-	(*RedriveResponse)(nil),           // 34: keyturn.v1.RedriveResponse
-	(*DiscardRequest)(nil),            // 35: keyturn.v1.DiscardRequest
-	(*DiscardResponse)(nil),           // 36: keyturn.v1.DiscardResponse
-	(*WatchEventsRequest)(nil),        // 37: keyturn.v1.WatchEventsRequest
-	(*Event)(nil),                     // 38: keyturn.v1.Event
-	(*WatchEventsResponse)(nil),       // 39: keyturn.v1.WatchEventsResponse
-	(*GetClusterRequest)(nil),         // 40: keyturn.v1.GetClusterRequest
-	(*ClusterMember)(nil),             // 41: keyturn.v1.ClusterMember
-	(*PartitionHome)(nil),             // 42: keyturn.v1.PartitionHome
-	(*GetClusterResponse)(nil),        // 43: keyturn.v1.GetClusterResponse
-	(*QueueRoute)(nil),                // 44: keyturn.v1.QueueRoute
-	(*MovePartitionRequest)(nil),      // 45: keyturn.v1.MovePartitionRequest
-	(*MovePartitionResponse)(nil),     // 46: keyturn.v1.MovePartitionResponse
-	(*RestorePartitionsRequest)(nil),  // 47: keyturn.v1.RestorePartitionsRequest
-	(*RestoredPartition)(nil),         // 48: keyturn.v1.RestoredPartition
-	(*RestorePartitionsResponse)(nil), // 49: keyturn.v1.RestorePartitionsResponse
-	(*FinalizeClusterRequest)(nil),    // 50: keyturn.v1.FinalizeClusterRequest
-	(*FinalizeClusterResponse)(nil),   // 51: keyturn.v1.FinalizeClusterResponse
-	(*RouteQueueRequest)(nil),         // 52: keyturn.v1.RouteQueueRequest
-	(*RouteQueueResponse)(nil),        // 53: keyturn.v1.RouteQueueResponse
-	(*durationpb.Duration)(nil),       // 54: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),     // 55: google.protobuf.Timestamp
-	(*ItemRef)(nil),                   // 56: keyturn.v1.ItemRef
-	(*Item)(nil),                      // 57: keyturn.v1.Item
+	(*GetItemRequest)(nil),            // 18: keyturn.v1.GetItemRequest
+	(*GetItemResponse)(nil),           // 19: keyturn.v1.GetItemResponse
+	(*EvictHolderRequest)(nil),        // 20: keyturn.v1.EvictHolderRequest
+	(*EvictHolderResponse)(nil),       // 21: keyturn.v1.EvictHolderResponse
+	(*RetryNowRequest)(nil),           // 22: keyturn.v1.RetryNowRequest
+	(*RetryNowResponse)(nil),          // 23: keyturn.v1.RetryNowResponse
+	(*ResumeKeyRequest)(nil),          // 24: keyturn.v1.ResumeKeyRequest
+	(*ResumeKeyResponse)(nil),         // 25: keyturn.v1.ResumeKeyResponse
+	(*PauseQueueRequest)(nil),         // 26: keyturn.v1.PauseQueueRequest
+	(*PauseQueueResponse)(nil),        // 27: keyturn.v1.PauseQueueResponse
+	(*ResumeQueueRequest)(nil),        // 28: keyturn.v1.ResumeQueueRequest
+	(*ResumeQueueResponse)(nil),       // 29: keyturn.v1.ResumeQueueResponse
+	(*SetLimitsRequest)(nil),          // 30: keyturn.v1.SetLimitsRequest
+	(*SetLimitsResponse)(nil),         // 31: keyturn.v1.SetLimitsResponse
+	(*ListDeadLettersRequest)(nil),    // 32: keyturn.v1.ListDeadLettersRequest
+	(*DeadLetter)(nil),                // 33: keyturn.v1.DeadLetter
+	(*ListDeadLettersResponse)(nil),   // 34: keyturn.v1.ListDeadLettersResponse
+	(*RedriveRequest)(nil),            // 35: keyturn.v1.RedriveRequest
+	(*RedriveResponse)(nil),           // 36: keyturn.v1.RedriveResponse
+	(*DiscardRequest)(nil),            // 37: keyturn.v1.DiscardRequest
+	(*DiscardResponse)(nil),           // 38: keyturn.v1.DiscardResponse
+	(*WatchEventsRequest)(nil),        // 39: keyturn.v1.WatchEventsRequest
+	(*Event)(nil),                     // 40: keyturn.v1.Event
+	(*WatchEventsResponse)(nil),       // 41: keyturn.v1.WatchEventsResponse
+	(*GetClusterRequest)(nil),         // 42: keyturn.v1.GetClusterRequest
+	(*ClusterMember)(nil),             // 43: keyturn.v1.ClusterMember
+	(*PartitionHome)(nil),             // 44: keyturn.v1.PartitionHome
+	(*GetClusterResponse)(nil),        // 45: keyturn.v1.GetClusterResponse
+	(*QueueRoute)(nil),                // 46: keyturn.v1.QueueRoute
+	(*MovePartitionRequest)(nil),      // 47: keyturn.v1.MovePartitionRequest
+	(*MovePartitionResponse)(nil),     // 48: keyturn.v1.MovePartitionResponse
+	(*RestorePartitionsRequest)(nil),  // 49: keyturn.v1.RestorePartitionsRequest
+	(*RestoredPartition)(nil),         // 50: keyturn.v1.RestoredPartition
+	(*RestorePartitionsResponse)(nil), // 51: keyturn.v1.RestorePartitionsResponse
+	(*FinalizeClusterRequest)(nil),    // 52: keyturn.v1.FinalizeClusterRequest
+	(*FinalizeClusterResponse)(nil),   // 53: keyturn.v1.FinalizeClusterResponse
+	(*RouteQueueRequest)(nil),         // 54: keyturn.v1.RouteQueueRequest
+	(*RouteQueueResponse)(nil),        // 55: keyturn.v1.RouteQueueResponse
+	(*durationpb.Duration)(nil),       // 56: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),     // 57: google.protobuf.Timestamp
+	(*ItemRef)(nil),                   // 58: keyturn.v1.ItemRef
+	(ItemState)(0),                    // 59: keyturn.v1.ItemState
+	(*Item)(nil),                      // 60: keyturn.v1.Item
 }
 var file_keyturn_v1_admin_proto_depIdxs = []int32{
-	54, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
-	54, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
-	54, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
-	54, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
-	54, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
-	54, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
-	54, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
+	56, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
+	56, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
+	56, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
+	56, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
+	56, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
+	56, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
+	56, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
 	2,  // 7: keyturn.v1.Policy.rate:type_name -> keyturn.v1.Rate
 	3,  // 8: keyturn.v1.Policy.retry:type_name -> keyturn.v1.Retry
-	54, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
-	54, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
-	54, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
+	56, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
+	56, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
+	56, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
 	0,  // 12: keyturn.v1.StateCount.state:type_name -> keyturn.v1.LaneState
 	4,  // 13: keyturn.v1.QueueInfo.policy:type_name -> keyturn.v1.Policy
 	5,  // 14: keyturn.v1.QueueInfo.states:type_name -> keyturn.v1.StateCount
-	54, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
+	56, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
 	6,  // 16: keyturn.v1.ListQueuesResponse.queues:type_name -> keyturn.v1.QueueInfo
-	55, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
+	57, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
 	7,  // 18: keyturn.v1.ListQueuesResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	0,  // 19: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
 	0,  // 20: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
-	55, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
+	57, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
 	11, // 22: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
 	7,  // 23: keyturn.v1.ListKeysResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	55, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
-	54, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
-	55, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
+	57, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
+	56, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
+	57, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
 	15, // 27: keyturn.v1.Holder.held_items:type_name -> keyturn.v1.HeldItem
-	55, // 28: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
-	56, // 29: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
+	57, // 28: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
+	58, // 29: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
 	0,  // 30: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
-	55, // 31: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
+	57, // 31: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
 	14, // 32: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
 	16, // 33: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
-	55, // 34: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
+	57, // 34: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
 	7,  // 35: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	0,  // 36: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
-	55, // 37: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
-	0,  // 38: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
-	0,  // 39: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
-	2,  // 40: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
-	2,  // 41: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
-	7,  // 42: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	57, // 43: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
-	55, // 44: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
-	31, // 45: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
-	7,  // 46: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	1,  // 47: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
-	55, // 48: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
-	38, // 49: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
-	41, // 50: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
-	42, // 51: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
-	7,  // 52: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	44, // 53: keyturn.v1.GetClusterResponse.routes:type_name -> keyturn.v1.QueueRoute
-	54, // 54: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
-	48, // 55: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
-	44, // 56: keyturn.v1.RouteQueueResponse.route:type_name -> keyturn.v1.QueueRoute
-	8,  // 57: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
-	10, // 58: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
-	13, // 59: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
-	18, // 60: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
-	20, // 61: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
-	22, // 62: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
-	24, // 63: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
-	26, // 64: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
-	28, // 65: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
-	30, // 66: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
-	33, // 67: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
-	35, // 68: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
-	40, // 69: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
-	45, // 70: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
-	47, // 71: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
-	50, // 72: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
-	52, // 73: keyturn.v1.AdminService.RouteQueue:input_type -> keyturn.v1.RouteQueueRequest
-	37, // 74: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
-	9,  // 75: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
-	12, // 76: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
-	17, // 77: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
-	19, // 78: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
-	21, // 79: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
-	23, // 80: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
-	25, // 81: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
-	27, // 82: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
-	29, // 83: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
-	32, // 84: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
-	34, // 85: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
-	36, // 86: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
-	43, // 87: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
-	46, // 88: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
-	49, // 89: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
-	51, // 90: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
-	53, // 91: keyturn.v1.AdminService.RouteQueue:output_type -> keyturn.v1.RouteQueueResponse
-	39, // 92: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
-	75, // [75:93] is the sub-list for method output_type
-	57, // [57:75] is the sub-list for method input_type
-	57, // [57:57] is the sub-list for extension type_name
-	57, // [57:57] is the sub-list for extension extendee
-	0,  // [0:57] is the sub-list for field type_name
+	59, // 36: keyturn.v1.GetItemResponse.state:type_name -> keyturn.v1.ItemState
+	60, // 37: keyturn.v1.GetItemResponse.item:type_name -> keyturn.v1.Item
+	57, // 38: keyturn.v1.GetItemResponse.not_before:type_name -> google.protobuf.Timestamp
+	58, // 39: keyturn.v1.GetItemResponse.after:type_name -> keyturn.v1.ItemRef
+	57, // 40: keyturn.v1.GetItemResponse.died_at:type_name -> google.protobuf.Timestamp
+	7,  // 41: keyturn.v1.GetItemResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	0,  // 42: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
+	57, // 43: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
+	0,  // 44: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
+	0,  // 45: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
+	2,  // 46: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
+	2,  // 47: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
+	7,  // 48: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	60, // 49: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
+	57, // 50: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
+	33, // 51: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
+	7,  // 52: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	1,  // 53: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
+	57, // 54: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
+	40, // 55: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
+	43, // 56: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
+	44, // 57: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
+	7,  // 58: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	46, // 59: keyturn.v1.GetClusterResponse.routes:type_name -> keyturn.v1.QueueRoute
+	56, // 60: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
+	50, // 61: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
+	46, // 62: keyturn.v1.RouteQueueResponse.route:type_name -> keyturn.v1.QueueRoute
+	8,  // 63: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
+	10, // 64: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
+	13, // 65: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
+	18, // 66: keyturn.v1.AdminService.GetItem:input_type -> keyturn.v1.GetItemRequest
+	20, // 67: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
+	22, // 68: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
+	24, // 69: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
+	26, // 70: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
+	28, // 71: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
+	30, // 72: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
+	32, // 73: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
+	35, // 74: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
+	37, // 75: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
+	42, // 76: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
+	47, // 77: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
+	49, // 78: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
+	52, // 79: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
+	54, // 80: keyturn.v1.AdminService.RouteQueue:input_type -> keyturn.v1.RouteQueueRequest
+	39, // 81: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
+	9,  // 82: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
+	12, // 83: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
+	17, // 84: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
+	19, // 85: keyturn.v1.AdminService.GetItem:output_type -> keyturn.v1.GetItemResponse
+	21, // 86: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
+	23, // 87: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
+	25, // 88: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
+	27, // 89: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
+	29, // 90: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
+	31, // 91: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
+	34, // 92: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
+	36, // 93: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
+	38, // 94: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
+	45, // 95: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
+	48, // 96: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
+	51, // 97: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
+	53, // 98: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
+	55, // 99: keyturn.v1.AdminService.RouteQueue:output_type -> keyturn.v1.RouteQueueResponse
+	41, // 100: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
+	82, // [82:101] is the sub-list for method output_type
+	63, // [63:82] is the sub-list for method input_type
+	63, // [63:63] is the sub-list for extension type_name
+	63, // [63:63] is the sub-list for extension extendee
+	0,  // [0:63] is the sub-list for field type_name
 }
 
 func init() { file_keyturn_v1_admin_proto_init() }
@@ -4600,19 +4893,19 @@ func file_keyturn_v1_admin_proto_init() {
 		return
 	}
 	file_keyturn_v1_coordinator_proto_init()
-	file_keyturn_v1_admin_proto_msgTypes[26].OneofWrappers = []any{}
 	file_keyturn_v1_admin_proto_msgTypes[28].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[31].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[30].OneofWrappers = []any{}
 	file_keyturn_v1_admin_proto_msgTypes[33].OneofWrappers = []any{}
 	file_keyturn_v1_admin_proto_msgTypes[35].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[50].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[37].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[52].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_keyturn_v1_admin_proto_rawDesc), len(file_keyturn_v1_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   52,
+			NumMessages:   54,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,7 @@ const (
 	AdminService_ListQueues_FullMethodName        = "/keyturn.v1.AdminService/ListQueues"
 	AdminService_ListKeys_FullMethodName          = "/keyturn.v1.AdminService/ListKeys"
 	AdminService_ExplainKey_FullMethodName        = "/keyturn.v1.AdminService/ExplainKey"
+	AdminService_GetItem_FullMethodName           = "/keyturn.v1.AdminService/GetItem"
 	AdminService_EvictHolder_FullMethodName       = "/keyturn.v1.AdminService/EvictHolder"
 	AdminService_RetryNow_FullMethodName          = "/keyturn.v1.AdminService/RetryNow"
 	AdminService_ResumeKey_FullMethodName         = "/keyturn.v1.AdminService/ResumeKey"
@@ -53,6 +54,8 @@ type AdminServiceClient interface {
 	ListKeys(ctx context.Context, in *ListKeysRequest, opts ...grpc.CallOption) (*ListKeysResponse, error)
 	// ExplainKey says in which state a key is, who holds it, who waits, and why it does not move.
 	ExplainKey(ctx context.Context, in *ExplainKeyRequest, opts ...grpc.CallOption) (*ExplainKeyResponse, error)
+	// GetItem tells what became of one item. With its payload and headers when asked for.
+	GetItem(ctx context.Context, in *GetItemRequest, opts ...grpc.CallOption) (*GetItemResponse, error)
 	// EvictHolder ends the live turn of a key; its items go back without counting an attempt.
 	EvictHolder(ctx context.Context, in *EvictHolderRequest, opts ...grpc.CallOption) (*EvictHolderResponse, error)
 	// RetryNow ends what only time keeps back: a back-off, a delay, the min_interval of one key.
@@ -117,6 +120,16 @@ func (c *adminServiceClient) ExplainKey(ctx context.Context, in *ExplainKeyReque
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ExplainKeyResponse)
 	err := c.cc.Invoke(ctx, AdminService_ExplainKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) GetItem(ctx context.Context, in *GetItemRequest, opts ...grpc.CallOption) (*GetItemResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetItemResponse)
+	err := c.cc.Invoke(ctx, AdminService_GetItem_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -294,6 +307,8 @@ type AdminServiceServer interface {
 	ListKeys(context.Context, *ListKeysRequest) (*ListKeysResponse, error)
 	// ExplainKey says in which state a key is, who holds it, who waits, and why it does not move.
 	ExplainKey(context.Context, *ExplainKeyRequest) (*ExplainKeyResponse, error)
+	// GetItem tells what became of one item. With its payload and headers when asked for.
+	GetItem(context.Context, *GetItemRequest) (*GetItemResponse, error)
 	// EvictHolder ends the live turn of a key; its items go back without counting an attempt.
 	EvictHolder(context.Context, *EvictHolderRequest) (*EvictHolderResponse, error)
 	// RetryNow ends what only time keeps back: a back-off, a delay, the min_interval of one key.
@@ -342,6 +357,9 @@ func (UnimplementedAdminServiceServer) ListKeys(context.Context, *ListKeysReques
 }
 func (UnimplementedAdminServiceServer) ExplainKey(context.Context, *ExplainKeyRequest) (*ExplainKeyResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method ExplainKey not implemented")
+}
+func (UnimplementedAdminServiceServer) GetItem(context.Context, *GetItemRequest) (*GetItemResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method GetItem not implemented")
 }
 func (UnimplementedAdminServiceServer) EvictHolder(context.Context, *EvictHolderRequest) (*EvictHolderResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method EvictHolder not implemented")
@@ -459,6 +477,24 @@ func _AdminService_ExplainKey_Handler(srv interface{}, ctx context.Context, dec 
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AdminServiceServer).ExplainKey(ctx, req.(*ExplainKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_GetItem_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetItemRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).GetItem(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_GetItem_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).GetItem(ctx, req.(*GetItemRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -744,6 +780,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ExplainKey",
 			Handler:    _AdminService_ExplainKey_Handler,
+		},
+		{
+			MethodName: "GetItem",
+			Handler:    _AdminService_GetItem_Handler,
 		},
 		{
 			MethodName: "EvictHolder",

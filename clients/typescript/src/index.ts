@@ -38,6 +38,7 @@ export {
   TurnLostError,
   UnauthenticatedError,
 } from './words/errors.js';
+export type { GetItemCall, ItemReport } from './words/item-report.js';
 export type {
   GroupInfo,
   HandOverReason,

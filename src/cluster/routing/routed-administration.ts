@@ -2,7 +2,9 @@ import type {
   Administration,
   DeadLetterPage,
   EvictionView,
+  GetItemRequest,
   ItemChoice,
+  ItemReport,
   KeyExplanation,
   KeyPage,
   KeyView,
@@ -95,6 +97,20 @@ export class RoutedAdministration implements Administration {
     const [first, ...others] = gathered.value.values;
     if (first === undefined) return nobody(asked);
     return { ok: true, value: { ...mergeExplanations([first, ...others]), ...partial(gathered.value.unavailable) } };
+  }
+
+  /** Nobody knows by its id alone where an item is: all parts of the queue are asked. */
+  async getItem(request: GetItemRequest): Promise<Result<ItemReport>> {
+    const { queue } = request;
+    const only = this.#onlyPart(queue);
+    if (only !== undefined) return this.#readKey(only, (admin) => admin.getItem(request));
+    const asked = await this.#askHomes(this.router.map.all(queue), READ_WITHIN, (admin) => admin.getItem(request));
+    const gathered = gather(asked);
+    if (!gathered.ok) return gathered;
+    const { values, unavailable } = gathered.value;
+    const [first] = values;
+    const found = values.find(({ state }) => state !== 'unknown') ?? first;
+    return found === undefined ? nobody(asked) : { ok: true, value: { ...found, ...partial(unavailable) } };
   }
 
   evictHolder(queue: string, key: string): Promise<Result<EvictionView>> {

@@ -1,5 +1,5 @@
 /** What people get to see: the answers of administration, and the plain numbers behind the metrics. */
-import type { DeathCause, DeliveredItem, ItemRef, LaneState } from './model.js';
+import type { Bytes, DeathCause, DeliveredItem, ItemRef, ItemState, LaneState } from './model.js';
 import type { Policy, RatePolicy } from './policy.js';
 
 /** Who could not be asked for an answer, of a cluster. What it would have told is missing in the answer. */
@@ -156,6 +156,35 @@ export interface AfterView {
   /** The first 10. */
   readonly first: readonly ItemRef[];
   readonly count: number;
+}
+
+export interface GetItemRequest {
+  readonly queue: string;
+  readonly itemId: string;
+  /** Also what it carries, and its result. */
+  readonly withPayload: boolean;
+}
+
+/** What is known of one item. */
+export interface ItemReport extends MaybePartial, TracedView {
+  readonly state: ItemState;
+  /** Unset: it ended, and that is all that is remembered. */
+  readonly key: string | undefined;
+  readonly item: DeliveredItem | undefined;
+  /** Tries that failed. */
+  readonly attempts: number;
+  readonly lastError: string | undefined;
+  /** Waiting: not before then. */
+  readonly notBefore: number | undefined;
+  readonly after: AfterView | undefined;
+  /** In flight. */
+  readonly holder: { readonly consumerId: string; readonly token: number } | undefined;
+  readonly died: { readonly at: number; readonly cause: DeathCause } | undefined;
+  readonly result: Bytes | undefined;
+  /** Waiting: why. Else empty. */
+  readonly why: string;
+  readonly named?: readonly NamedView[] | undefined;
+  readonly payloadBytes: number;
 }
 
 export interface KeyExplanation extends MaybePartial {

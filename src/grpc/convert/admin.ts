@@ -4,8 +4,10 @@ import type {
   DeadLetterPage,
   DeadLetterView,
   EvictionView,
+  GetItemRequest,
   HolderView,
   ItemChoice,
+  ItemReport,
   KeyExplanation,
   KeyPage,
   LaneState,
@@ -23,7 +25,7 @@ import { toDuration, toOptionalTimestamp, toTimestamp } from './time.js';
 import { traceIdIn } from './trace-id.js';
 import { unavailableMessages } from './unavailable.js';
 import type { Check } from './validate.js';
-import { EVENT_KINDS, LANE_STATES, wordOf } from './words.js';
+import { EVENT_KINDS, ITEM_STATES, LANE_STATES, wordOf } from './words.js';
 
 interface KeyName {
   readonly queue: string;
@@ -206,6 +208,39 @@ function lineEntryMessage(entry: LineEntryView): wire.LineEntry {
     afterCount: after?.count ?? 0,
   };
 }
+
+export function getItemRequest(message: wire.GetItemRequest, check: Check): GetItemRequest {
+  return {
+    queue: check.queue('queue', message.queue),
+    itemId: check.requiredId('item_id', message.itemId),
+    withPayload: message.withPayload,
+  };
+}
+
+export function itemResponse(report: ItemReport): wire.GetItemResponse {
+  const { state, key, item, attempts, lastError, notBefore, after, holder, died, result, why } = report;
+  return {
+    state: ITEM_STATES[state],
+    key: key ?? '',
+    item: item && itemMessage(item),
+    attempts,
+    lastError: lastError ?? '',
+    notBefore: toOptionalTimestamp(notBefore),
+    after: [...(after?.first ?? [])],
+    afterCount: after?.count ?? 0,
+    consumerId: holder?.consumerId ?? '',
+    token: BigInt(holder?.token ?? 0),
+    diedAt: toOptionalTimestamp(died?.at),
+    cause: died?.cause ?? '',
+    result: result ?? NO_BYTES,
+    why,
+    traceId: traceIdIn(report.traceparent) ?? '',
+    payloadBytes: BigInt(report.payloadBytes),
+    unavailable: unavailableMessages(report),
+  };
+}
+
+const NO_BYTES = new Uint8Array(0);
 
 export function evictionResponse(view: EvictionView): wire.EvictHolderResponse {
   return { ...view, token: BigInt(view.token), state: LANE_STATES[view.state] };

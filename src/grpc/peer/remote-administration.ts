@@ -1,5 +1,6 @@
 import type {
   Administration,
+  GetItemRequest,
   ItemChoice,
   LimitsChange,
   ListDeadLettersRequest,
@@ -18,6 +19,7 @@ import {
   DISCARD,
   EVICT_HOLDER,
   EXPLAIN_KEY,
+  GET_ITEM,
   LIST_DEAD_LETTERS,
   LIST_KEYS,
   LIST_QUEUES,
@@ -63,6 +65,10 @@ export class RemoteAdministration implements Administration {
 
   explainKey(queue: string, key: string) {
     return this.#ask('explainKey', EXPLAIN_KEY, { queue, key });
+  }
+
+  getItem(request: GetItemRequest) {
+    return this.#ask('getItem', GET_ITEM, request);
   }
 
   evictHolder(queue: string, key: string) {

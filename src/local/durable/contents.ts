@@ -3,6 +3,7 @@ import type {
   DeadLetterPage,
   DeliveredItem,
   Delivery,
+  ItemReport,
   KeyExplanation,
   Result,
   TracedView,
@@ -51,6 +52,17 @@ export class Contents {
     try {
       const deadLetters = page.deadLetters.map((letter) => ({ ...letter, item: this.#item(letter.item) }));
       return { ok: true, value: { ...page, deadLetters } };
+    } catch (error) {
+      return { ok: false, refusal: unreadable(asError(error)) };
+    }
+  }
+
+  /** The report with what the item carries. */
+  itemReport(report: ItemReport): Result<ItemReport> {
+    const { item } = report;
+    if (item?.stored === undefined) return { ok: true, value: report };
+    try {
+      return { ok: true, value: { ...report, item: this.#item(item) } };
     } catch (error) {
       return { ok: false, refusal: unreadable(asError(error)) };
     }

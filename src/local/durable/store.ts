@@ -1,6 +1,7 @@
 import type {
   CoordinatorSettings,
   DeadLetterPage,
+  ItemReport,
   JournalStats,
   KeyExplanation,
   Refusal,
@@ -127,6 +128,10 @@ export class Store {
 
   page(page: DeadLetterPage): Result<DeadLetterPage> {
     return this.#contents.page(page);
+  }
+
+  itemReport(report: ItemReport): Result<ItemReport> {
+    return this.#contents.itemReport(report);
   }
 
   explained(view: KeyExplanation): KeyExplanation {

@@ -64,6 +64,7 @@ const REQUESTS: Readonly<Record<string, (name: string) => Uint8Array>> = {
   'AdminService/ListKeys': (queue) => bytes(admin.ListKeysRequest, { queue }),
   'AdminService/ExplainKey': (queue) => bytes(admin.ExplainKeyRequest, { queue, key: 'k' }),
   'AdminService/EvictHolder': (queue) => bytes(admin.EvictHolderRequest, { queue, key: 'k' }),
+  'AdminService/GetItem': (queue) => bytes(admin.GetItemRequest, { queue, itemId: 'i' }),
   'AdminService/RetryNow': (queue) => bytes(admin.RetryNowRequest, { queue, key: 'k' }),
   'AdminService/ResumeKey': (queue) => bytes(admin.ResumeKeyRequest, { queue, key: 'k' }),
   'AdminService/PauseQueue': (queue) => bytes(admin.PauseQueueRequest, { queue }),

@@ -33,6 +33,7 @@ import type {
   RoutedQueue,
 } from '../words/admin-words.js';
 import type { CallSettings } from '../words/calls.js';
+import type { GetItemCall, ItemReport } from '../words/item-report.js';
 import type { GroupInfo } from '../words/leader-words.js';
 import { OpenCalls } from './open-calls.js';
 
@@ -69,6 +70,13 @@ export class AdminCalls {
   async explainKey(queue: string, key: string, settings?: CallSettings): Promise<KeyExplanation> {
     const client = this.#admin;
     return admin.keyExplanation(await this.#calls.ask(client, client.explainKey, { queue, key }, settings));
+  }
+
+  /** What became of one item. With its payload and result when asked for. */
+  async getItem({ queue, itemId, withPayload }: GetItemCall, settings?: CallSettings): Promise<ItemReport> {
+    const client = this.#admin;
+    const request = { queue, itemId, withPayload: optionalFlag('withPayload', withPayload) };
+    return admin.itemReport(await this.#calls.ask(client, client.getItem, request, settings));
   }
 
   async evictHolder(queue: string, key: string, settings?: CallSettings): Promise<EvictionView> {

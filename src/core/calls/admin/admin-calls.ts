@@ -19,6 +19,7 @@ import { discardDead, isLettersToken, listDeadLetters, redrive } from './dead-le
 import { discardWaiting } from './discard-waiting.js';
 import { explainKey } from './explain.js';
 import { explainKeyless } from './explain-keyless.js';
+import { getItem } from './get-item.js';
 import { listQueues } from './list-queues.js';
 import { isKeysToken, listKeys } from './listing.js';
 import { evictHolder, limitsOf, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
@@ -52,6 +53,17 @@ export abstract class AdminCalls extends LeaderCalls {
     const upToDate = (found: Queue | undefined) => {
       if (found !== undefined) currentLane(this.state, found, key, now);
       return explainKey(this.state, found, key, now);
+    };
+    return this.with(queue, upToDate, now);
+  }
+
+  /** What its key is at is brought up to date for it. Nothing is read from a disk: `stored` says what is there. */
+  getItem(queue: string, id: string, now: number): model.Result<views.ItemReport> {
+    const upToDate = (found: Queue | undefined) => {
+      const item = found?.items.get(id);
+      if (found !== undefined && item !== undefined && item.lane.key !== '')
+        currentLane(this.state, found, item.lane.key, now);
+      return getItem(this.state, found, id, now);
     };
     return this.with(queue, upToDate, now);
   }

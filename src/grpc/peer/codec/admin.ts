@@ -6,8 +6,10 @@ import type {
   DeadLetterPage,
   DeadLetterView,
   DeliveredItem,
+  GetItemRequest,
   HolderView,
   ItemChoice,
+  ItemReport,
   KeyExplanation,
   KeyPage,
   KeyView,
@@ -23,7 +25,7 @@ import type {
   RetryPolicy,
   Unavailable,
 } from '../../../coordinator.js';
-import { DURABILITIES, EVENT_KINDS, LANE_STATES, wordsOf } from '../../convert/words.js';
+import { DURABILITIES, EVENT_KINDS, ITEM_STATES, LANE_STATES, wordsOf } from '../../convert/words.js';
 import { itemRef } from './refusals.js';
 import {
   absent,
@@ -152,6 +154,8 @@ const lineEntry = object<LineEntryView>({
   stored,
 });
 
+const named = absent(list(object<NamedView>({ queue: text, itemId: text, as: text })));
+
 const explanation = object<KeyExplanation>({
   state: laneState,
   since: maybe(number),
@@ -164,11 +168,11 @@ const explanation = object<KeyExplanation>({
   why: text,
   until: maybe(number),
   deadLetters: number,
-  named: absent(list(object<NamedView>({ queue: text, itemId: text, as: text }))),
+  named,
   unavailable,
 });
 
-const deliveredItem = object<DeliveredItem>({
+const deliveredItem: Shape<DeliveredItem> = object<DeliveredItem>({
   itemId: text,
   payload: bytes,
   headers: maybe(texts),
@@ -178,13 +182,15 @@ const deliveredItem = object<DeliveredItem>({
   stored,
 });
 
+const cause = word('max_attempts', 'refused', 'dependency');
+
 const deadLetter = object<DeadLetterView>({
   item: deliveredItem,
   key: text,
   attempts: number,
   lastError: maybe(text),
   diedAt: number,
-  cause: word('max_attempts', 'refused', 'dependency'),
+  cause,
   place: text,
 });
 
@@ -213,6 +219,28 @@ export const LIST_KEYS = kind(
   (admin, request) => admin.listKeys(request),
 );
 export const EXPLAIN_KEY = kind(queueAndKey, explanation, (admin, { queue, key }) => admin.explainKey(queue, key));
+export const GET_ITEM = kind(
+  object<GetItemRequest>({ queue: text, itemId: text, withPayload: flag }),
+  object<ItemReport>({
+    state: word(...wordsOf(ITEM_STATES)),
+    key: maybe(text),
+    item: maybe(deliveredItem),
+    attempts: number,
+    lastError: maybe(text),
+    notBefore: maybe(number),
+    after: maybe(object({ first: list(itemRef), count: number })),
+    holder: maybe(object({ consumerId: text, token: number })),
+    died: maybe(object({ at: number, cause })),
+    result: maybe(bytes),
+    why: text,
+    named,
+    payloadBytes: number,
+    traceparent: absent(text),
+    stored,
+    unavailable,
+  }),
+  (admin, request) => admin.getItem(request),
+);
 export const EVICT_HOLDER = kind(
   queueAndKey,
   object({ evicted: flag, token: number, consumerId: text, itemsReturned: number, state: laneState }),
@@ -268,6 +296,7 @@ const KINDS = {
   listQueues: LIST_QUEUES,
   listKeys: LIST_KEYS,
   explainKey: EXPLAIN_KEY,
+  getItem: GET_ITEM,
   evictHolder: EVICT_HOLDER,
   retryNow: RETRY_NOW,
   resumeKey: RESUME_KEY,
