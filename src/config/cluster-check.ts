@@ -1,8 +1,8 @@
 /** What must hold between the settings of a cluster and all others. */
-import { X509Certificate } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { CLUSTER_DEFAULTS, type ClusterFields, PEER_TLS, type PeerTlsSettings } from './cluster-settings.js';
 import { formatDuration } from './duration.js';
+import { unfitForPeers } from './peer-certificate.js';
 import type { Problems } from './problem.js';
 import type { ServerSettings } from './server-settings.js';
 import { examineTls, readTlsFilesNow } from './tls-files.js';
@@ -67,32 +67,19 @@ function checkPeerTls({ cluster: { tls }, placeOf, problems }: About): void {
   const files = { cert, key, clientCa: ca };
   const examined = examineTls(files, readTlsFilesNow(files));
   if (examined.ok) {
-    const why = oneSided(examined.material.cert);
-    const allowed = `must be a file with a certificate in PEM for both uses, server and client`;
-    if (why !== undefined)
+    const unfit = unfitForPeers(examined.material);
+    if (unfit !== undefined) {
+      const { field, what } = unfit;
       problems.add(
-        `${PEER_TLS.path}cert`,
-        placeOf.peerTls('cert') ?? SOMEWHERE,
-        `is ${showText(cert ?? '')}, ${allowed}; ${why}`,
+        PEER_TLS.path + field,
+        placeOf.peerTls(field) ?? SOMEWHERE,
+        `is ${showText(tls[field] ?? '')}, ${what}`,
       );
+    }
     return;
   }
   for (const { file, what } of examined.problems) {
     const field = file === 'clientCa' ? 'ca' : file;
     problems.add(PEER_TLS.path + field, placeOf.peerTls(field) ?? SOMEWHERE, what);
   }
-}
-
-/** As certificates name what they are for (RFC 5280). */
-const USES = { '1.3.6.1.5.5.7.3.1': 'serverAuth', '1.3.6.1.5.5.7.3.2': 'clientAuth' } as const;
-
-/** Of a sidecar that shows it to others both ways: else it starts, and no call between them ever comes through. */
-function oneSided(cert: Buffer): string | undefined {
-  // Not what its types say: one that does not bound its use has none.
-  const allowed: readonly string[] | undefined = new X509Certificate(cert).keyUsage;
-  if (allowed === undefined) return undefined;
-  const missing = Object.entries(USES).flatMap(([oid, name]) => (allowed.includes(oid) ? [] : [name]));
-  return missing.length === 0
-    ? undefined
-    : `its extended key usage lacks ${missing.join(' and ')}: sidecars show it to each other as server and as client`;
 }

@@ -25,7 +25,7 @@ import {
 } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { Limits, Refusal } from '../coordinator.js';
-import { type Audited, auditEntry } from '../grpc/call/audit.js';
+import { type Audited, auditEntry, OK } from '../grpc/call/audit.js';
 import { type Log, report } from '../grpc/call/handler.js';
 import type { Observe } from '../grpc/call/observe.js';
 import { type CallStatus, codeName, detailsOf, internalStatus, statusOf } from '../grpc/call/status.js';
@@ -33,7 +33,8 @@ import { ADMIN_CALLS } from '../grpc/services/admin-service.js';
 import { LEADER_CALLS } from '../grpc/services/leader-service.js';
 import type { CarriedByBytes } from '../grpc/services/person-call.js';
 import { eventsBytes, WATCH_EVENTS, watchedOf } from '../grpc/services/watched-bytes.js';
-import { Feed } from './feed.js';
+import { Feed, NOT_ANY_MORE } from './feed.js';
+import { cutUnread } from './unread.js';
 import type { Viewer } from './viewer.js';
 
 /** Beside this file as the build lays them out. */
@@ -92,6 +93,7 @@ export class Api {
 
   serve(request: IncomingMessage, response: ServerResponse, viewer: Viewer): void {
     this.#viewers.set(request, viewer);
+    cutUnread(response);
     this.#handle(request, response);
   }
 
@@ -132,14 +134,17 @@ export class Api {
     let answered: unknown;
     let status: CallStatus | undefined;
     try {
-      const done = await call.carryOut(viewer.port, bytes, limits, callerOf(viewer));
-      ({ asked, answered } = done);
-      if (done.outcome.ok) return done.outcome.bytes;
-      status = statusOf(done.outcome.refusal);
+      // What was let in with the head of a request may have ended by the time its body came.
+      if (this.options.goesOn(viewer)) {
+        const done = await call.carryOut(viewer.port, bytes, limits, callerOf(viewer));
+        ({ asked, answered } = done);
+        if (done.outcome.ok) return done.outcome.bytes;
+        status = statusOf(done.outcome.refusal);
+      } else status = statusOf(NOT_ANY_MORE);
     } catch (error) {
       status = internalStatus(report(this.options, path, error));
     } finally {
-      const code = status === undefined ? 'OK' : codeName(status.code);
+      const code = status === undefined ? OK : codeName(status.code);
       observe({ method: path, code, seconds: (performance.now() - started) / 1_000 });
       const { from, principal } = viewer;
       const told = { who: principal?.name, from, over: 'console', path, asked, answered } as const;
@@ -156,23 +161,58 @@ export class Api {
     });
   }
 
+  /** Counted once, when it ends, whoever ended it. @throws ConnectError */
+  async *#watch(bytes: Uint8Array, context: HandlerContext): AsyncGenerator<Uint8Array> {
+    const started = performance.now();
+    const told = this.#told(bytes, context);
+    let code: string | undefined = codeName(Code.Canceled);
+    const count = () => {
+      if (code === undefined) return;
+      this.options.observe({ method: WATCH_EVENTS, code, seconds: (performance.now() - started) / 1_000 });
+      code = undefined;
+    };
+    context.signal.addEventListener('abort', count, { once: true });
+    const failed = (error: unknown): ConnectError => {
+      const known =
+        error instanceof ConnectError ? error : errorOf(internalStatus(report(this.options, WATCH_EVENTS, error)));
+      if (code !== undefined) code = codeName(known.code);
+      return known;
+    };
+    try {
+      for (;;) {
+        const next = await told.next().catch((error: unknown) => Promise.reject(failed(error)));
+        if (next.done === true) {
+          if (code !== undefined) code = OK;
+          return;
+        }
+        yield next.value;
+      }
+    } finally {
+      count();
+      await told.return(undefined);
+    }
+  }
+
   /** @throws ConnectError */
-  async *#watch(bytes: Uint8Array, { values, signal }: HandlerContext): AsyncGenerator<Uint8Array> {
+  async *#told(bytes: Uint8Array, { values, signal }: HandlerContext): AsyncGenerator<Uint8Array, undefined> {
     const viewer = viewerOf(values);
     const wanted = watchedOf(bytes, this.options.limits, callerOf(viewer));
-    const refusal = wanted.ok ? this.#noRoom(viewer) : wanted.refusal;
+    const refusal = wanted.ok ? this.#whyNot(viewer) : wanted.refusal;
     if (!wanted.ok || refusal !== undefined) throw refused(refusal);
     const { queue, key } = wanted.value;
     const feed = new Feed(
       (watcher) => viewer.port.admin.watch(queue, key, watcher),
       () => this.options.goesOn(viewer),
-      () => viewer.cut(),
     );
-    const end = () => feed.end();
-    signal.addEventListener('abort', end, { once: true });
+    // Not only below: the library waits for ever for a reader that is gone and had not read, and asks us for nothing more.
+    const leave = () => {
+      this.#feeds.delete(feed);
+      feed.end();
+    };
+    signal.addEventListener('abort', leave, { once: true });
     this.#feeds.set(feed, addressOf(viewer));
     try {
-      if (signal.aborted) return;
+      if (signal.aborted) return undefined;
       const why = feed.begin();
       if (why !== undefined) throw refused(why);
       const told = feed.told();
@@ -180,15 +220,18 @@ export class Api {
         const next = await told.next();
         if (next.done === true) {
           if (next.value !== undefined) throw refused(next.value);
-          return;
+          return undefined;
         }
         yield eventsBytes(next.value.events, next.value.missed);
       }
     } finally {
-      this.#feeds.delete(feed);
-      signal.removeEventListener('abort', end);
-      feed.end();
+      signal.removeEventListener('abort', leave);
+      leave();
     }
+  }
+
+  #whyNot(viewer: Viewer): Refusal | undefined {
+    return this.options.goesOn(viewer) ? this.#noRoom(viewer) : NOT_ANY_MORE;
   }
 
   #noRoom(viewer: Viewer): Refusal | undefined {

@@ -15,18 +15,24 @@ export class Attempts {
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
-  /** Seconds until it may try again; unset: now. */
-  mustWait(address: string): number | undefined {
-    const failures = this.#failures.get(address);
-    if (failures === undefined) return undefined;
-    const left = failures.since + WITHIN_MS - this.now();
-    if (left <= 0) this.#failures.delete(address);
-    return left > 0 && failures.count >= FAILURES ? Math.ceil(left / 1_000) : undefined;
+  /**
+   * It tries, which counts as a failure until it has succeeded: many at a time are no way around the bound.
+   *
+   * @returns seconds until it may try; unset: now
+   */
+  begin(address: string): number | undefined {
+    const now = this.now();
+    const known = this.#failures.get(address);
+    const isOver = known === undefined || known.since + WITHIN_MS <= now;
+    const failures = isOver ? { count: 0, since: now } : known;
+    if (failures.count >= FAILURES) return Math.ceil((failures.since + WITHIN_MS - now) / 1_000);
+    failures.count += 1;
+    if (isOver) this.#failures.set(address, failures);
+    return undefined;
   }
 
-  failed(address: string): void {
+  succeeded(address: string): void {
     const failures = this.#failures.get(address);
-    if (failures === undefined) this.#failures.set(address, { count: 1, since: this.now() });
-    else failures.count += 1;
+    if (failures !== undefined && failures.count > 0) failures.count -= 1;
   }
 }

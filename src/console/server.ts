@@ -2,6 +2,7 @@
  * The console: a page for people, and the calls behind it, at an address of its own. Whoever comes may ask what their credentials
  * allow, and nothing by the sidecar's own right. While nobody looks it costs nothing.
  */
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Cluster, Coordinator, Desk } from '../coordinator.js';
@@ -14,7 +15,7 @@ import type { Api, ApiOptions } from './api.js';
 import { guard, tellText } from './headers.js';
 import { LoginPaths, methodNotAllowed } from './login.js';
 import { Logins } from './logins.js';
-import { foreign, isOurs } from './origin.js';
+import { foreign, isOurs, showsToken } from './origin.js';
 import { Page } from './page.js';
 import { tellForeign, tellRefusal } from './problem.js';
 import { fromOf, shownBy, type Viewer, Viewers } from './viewer.js';
@@ -57,6 +58,8 @@ const LIMITS = {
   connectionsCheckingInterval: 1_000,
   maxHeaderSize: 16_384,
 } as const;
+/** Whoever connects and does not shake hands. Node waits for two minutes. */
+const HANDSHAKE_TIMEOUT_MS = 5_000;
 const API = '/keyturn.v1.';
 
 /** Rejects when the address is in use or not usable. */
@@ -83,7 +86,12 @@ export async function startConsole(options: ConsoleOptions): Promise<ConsoleServ
 
 function demandsOf(certificates: Certificates): object {
   const demands = certificates.clientCa !== undefined;
-  return { ...tlsContextOf(certificates), requestCert: demands, rejectUnauthorized: demands };
+  return {
+    ...tlsContextOf(certificates),
+    requestCert: demands,
+    rejectUnauthorized: demands,
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+  };
 }
 
 function listen(server: Server, { host, port, log }: ConsoleOptions): Promise<number> {
@@ -115,7 +123,8 @@ class House {
     const { access, coordinator, cluster, names, host, version } = options;
     const authenticator = access?.authenticator;
     // Cookies are shared by all ports of a host, and several sidecars may serve one.
-    const cookie = `keyturn_console_${port}`;
+    // Over TLS the name says that it is no other host's, nor one that somebody listening along could have set.
+    const cookie = `${options.certificates === undefined ? '' : '__Host-'}keyturn_console_${port}`;
     this.#names = new Set([host, ...names].map((name) => name.toLowerCase()));
     this.#logins = new Logins((principal) => authenticator?.holds(principal) === true);
     this.#viewers = new Viewers(coordinator, cluster, authenticator, this.#logins, cookie, options.desk);
@@ -135,6 +144,8 @@ class House {
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // One after the other: who sent ahead is not told when the connection ends, and what they began would go on for nobody.
+    if (response.socket === null) await once(response, 'socket');
     if (request.socket.destroyed) return;
     guard(response);
     // A body that nobody reads would keep the connection from being used again.
@@ -161,7 +172,7 @@ class House {
     if (path === '/login' || path === '/logout') return this.#enter(request, response, path);
     if (method !== 'GET' && method !== 'HEAD') return methodNotAllowed(response, 'GET, HEAD');
     if (path === '/session') {
-      const why = foreign(request, false, false);
+      const why = foreign(request, false);
       return why === undefined ? this.#login.session(request, response) : tellForeign(response, why);
     }
     return this.#page.serve(request, response, path);
@@ -169,18 +180,17 @@ class House {
 
   async #enter(request: IncomingMessage, response: ServerResponse, path: '/login' | '/logout'): Promise<void> {
     if (request.method !== 'POST') return methodNotAllowed(response, 'POST');
-    const why = foreign(request, true, false);
+    const why = foreign(request, true);
     if (why !== undefined) return tellForeign(response, why);
     if (path === '/login') await this.#login.login(request, response);
-    else {
-      this.#login.logout(request, response);
-      this.endRevoked();
-    }
+    else this.#login.logout(request, response);
+    // A new login ends the one before.
+    this.endRevoked();
   }
 
   async #call(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
     if (request.method !== 'POST') return methodNotAllowed(response, 'POST');
-    const why = foreign(request, changes(path), request.headers.authorization !== undefined);
+    const why = foreign(request, changes(path) && !showsToken(request));
     if (why !== undefined) return tellForeign(response, why);
     const found = await this.#viewers.of(request);
     if (!found.ok) {

@@ -18,8 +18,6 @@ export interface Viewer {
   readonly from: string;
   /** Set: it goes on for as long as this does. */
   readonly login: Login | undefined;
-  /** Ends the connection. */
-  cut(): void;
 }
 
 type Identified = { readonly ok: true; readonly viewer: Viewer } | { readonly ok: false; readonly refusal: Refusal };
@@ -57,8 +55,7 @@ export class Viewers {
 
   #let(request: IncomingMessage, principal: Principal | undefined, login: Login | undefined): Identified {
     const port = principal === undefined ? this.#whole : this.#portOf(principal);
-    const cut = () => void request.socket.destroy();
-    return { ok: true, viewer: { principal, port, from: fromOf(request), login, cut } };
+    return { ok: true, viewer: { principal, port, from: fromOf(request), login } };
   }
 
   /** What was opened with it may go on. */

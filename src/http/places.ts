@@ -13,6 +13,8 @@ export class Places {
   readonly #silent = new Set<Socket>();
   /** With how many requests. */
   readonly #asking = new Map<Socket, number>();
+  /** By their ends. Over TLS requests come by another socket than the one that connected. */
+  readonly #connected = new Map<string, Socket>();
 
   constructor(private readonly most: number) {}
 
@@ -23,7 +25,10 @@ export class Places {
 
   #take(socket: Socket): void {
     this.#silent.add(socket);
+    const ends = endsOf(socket);
+    this.#connected.set(ends, socket);
     socket.once('close', () => {
+      if (this.#connected.get(ends) === socket) this.#connected.delete(ends);
       this.#silent.delete(socket);
       this.#asking.delete(socket);
     });
@@ -37,8 +42,9 @@ export class Places {
     return silent === undefined || silent === newcomer ? asking : silent;
   }
 
-  #asks({ socket }: IncomingMessage, response: ServerResponse): void {
-    if (socket.destroyed) return;
+  #asks(request: IncomingMessage, response: ServerResponse): void {
+    const socket = this.#placeOf(request.socket);
+    if (socket === undefined || socket.destroyed) return;
     const asked = (this.#asking.get(socket) ?? 0) + 1;
     if (asked > MOST_AHEAD) {
       socket.destroy();
@@ -49,9 +55,19 @@ export class Places {
     response.once('close', () => this.#answered(socket));
   }
 
+  /** Unset: it has none any more. */
+  #placeOf(socket: Socket): Socket | undefined {
+    const isOne = this.#silent.has(socket) || this.#asking.has(socket);
+    return isOne ? socket : this.#connected.get(endsOf(socket));
+  }
+
   #answered(socket: Socket): void {
     const others = (this.#asking.get(socket) ?? 1) - 1;
     if (others > 0) this.#asking.set(socket, others);
     else if (this.#asking.delete(socket) && !socket.destroyed) this.#silent.add(socket);
   }
+}
+
+function endsOf({ localAddress, localPort, remoteAddress, remotePort }: Socket): string {
+  return `${localAddress} ${localPort} ${remoteAddress} ${remotePort}`;
 }

@@ -35,6 +35,25 @@ for (const [use, says] of ONE_SIDED) {
   });
 }
 
+test('S415: one of another authority than the sidecars have is refused', async (t) => {
+  const [authority, other] = await Promise.all([Authority.make('Peers'), Authority.make('Peers')]);
+  const pair = await authority.issue({ name: 'peer', use: 'peer' });
+  const problems = await problemsWith(t, pair, other.cert);
+  equal(problems.length, 1);
+  match(
+    problems.join(),
+    /^cluster\.tls\.ca .*is ".*ca\.crt", must be a file with the authority of all sidecars .* none in it has issued/,
+  );
+  deepEqual(
+    await problemsWith(t, pair, other.cert + authority.cert),
+    [],
+    'while the authority is replaced there are two',
+  );
+  const withAuthority = { ...pair, cert: pair.cert + authority.cert };
+  deepEqual(await problemsWith(t, withAuthority, authority.cert), []);
+  equal((await problemsWith(t, withAuthority, other.cert)).length, 1);
+});
+
 test('S415: one for both uses is taken, and one that bounds its use in no way', async (t) => {
   const authority = await Authority.make('Peers');
   deepEqual(await problemsWith(t, await authority.issue({ name: 'peer', use: 'peer' }), authority.cert), []);

@@ -4,16 +4,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { describe, it } from 'node:test';
 import { until } from '../../cli/keyturn-process.js';
-import { newItem } from '../../support/builders.js';
-import { type Console, consoleOf, FROM_PAGE } from './console.js';
-
-/** Each message has a byte of flags and four of length before it. */
-function framed(message: unknown): Buffer {
-  const body = Buffer.from(JSON.stringify(message));
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(body.length, 1);
-  return Buffer.concat([head, body]);
-}
+import { type Console, consoleOf, FROM_PAGE, framed, submit } from './console.js';
 
 const LAST = 2;
 
@@ -59,13 +50,6 @@ class Tab {
 
 function pause({ coordinator }: Console, queue: string): Promise<unknown> {
   return coordinator.admin.pauseQueue(queue);
-}
-
-function submit({ coordinator }: Console, queue: string, key: string): void {
-  coordinator.submit(
-    { queue, items: [newItem({ key })], waitForRoom: 0, durability: undefined },
-    { answer: () => true, refuse: (refusal) => assert.fail(refusal.kind) },
-  );
 }
 
 describe('events for a tab', () => {

@@ -21,6 +21,7 @@ describe('the name under which the console is asked', () => {
     '[::2]',
     'localhost@evil.example',
     'a b',
+    'localhost:65536',
   ];
 
   it('is this machine, the address, or one that the settings name', async (t) => {
@@ -63,6 +64,12 @@ describe('where a call comes from', () => {
     assert.match(String(jsonOf(refused)['message']), /authorization: Bearer TOKEN.*Sec-Fetch-Site: same-origin/);
     const { call: asked } = await consoleOf(t, { auth: true });
     assert.equal((await asked(...CHANGE, { authorization: 'Bearer secret-ops' })).status, 200);
+  });
+
+  it('is shown by no password that a browser adds by itself', async (t) => {
+    const { call } = await consoleOf(t);
+    for (const authorization of ['Basic b3BzOng=', 'Bearer', 'Digest x'])
+      assert.equal((await call(...CHANGE, { authorization })).status, 403, authorization);
   });
 
   it('is no other page: neither what looks nor what changes is taken from it, and no answer lets it read', async (t) => {
