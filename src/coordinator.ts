@@ -53,6 +53,7 @@ import type {
   SubmitRequest,
   TurnRef,
 } from './core/contract/model.js';
+import type { ServerView } from './core/contract/server.js';
 import type {
   CoordinatorEvent,
   CoordinatorStanding,
@@ -80,6 +81,7 @@ export * from './core/contract/leader.js';
 export type * from './core/contract/limits.js';
 export type * from './core/contract/model.js';
 export type * from './core/contract/policy.js';
+export type * from './core/contract/server.js';
 export type * from './core/contract/settings.js';
 export type * from './core/contract/views.js';
 
@@ -202,6 +204,11 @@ export interface Leaders {
   awaitLeader(request: AwaitLeaderRequest, reply: Reply<GroupView>): Waiting;
   /** @param principal who asks: a home elsewhere is told it; unset: nobody was asked who they are */
   yieldLeader(group: string, reply: Reply<YieldView>, principal?: string): void;
+}
+
+/** What people ask about the sidecar that they ask. */
+export interface Desk {
+  view(): Promise<Result<ServerView>>;
 }
 
 /** What people ask about the cluster that this coordinator is of, and do to it. */

@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { Cluster, Coordinator } from '../coordinator.js';
+import type { Cluster, Coordinator, Desk } from '../coordinator.js';
 import { report } from '../grpc/call/handler.js';
 import type { Access } from '../grpc/server/server.js';
 import { type Certificates, tlsContextOf } from '../grpc/server/tls-credentials.js';
@@ -29,6 +29,8 @@ export interface ConsoleOptions extends Omit<ApiOptions, 'goesOn'> {
   readonly coordinator: Coordinator;
   /** Unset: this sidecar stands alone. */
   readonly cluster: Cluster | undefined;
+  /** What the sidecar tells of itself. Unset: nothing. */
+  readonly desk?: Desk | undefined;
   readonly version: string;
   /** Set: TLS only. */
   readonly certificates: Certificates | undefined;
@@ -125,7 +127,7 @@ class House {
     const cookie = `${options.certificates === undefined ? '' : '__Host-'}keyturn_console_${port}`;
     this.#names = new Set([host, ...names].map((name) => name.toLowerCase()));
     this.#logins = new Logins((principal) => authenticator?.holds(principal) === true);
-    this.#viewers = new Viewers(coordinator, cluster, authenticator, this.#logins, cookie);
+    this.#viewers = new Viewers(coordinator, cluster, authenticator, this.#logins, cookie, options.desk);
     this.#page = new Page(options.page);
     this.#login = new LoginPaths({
       viewers: this.#viewers,

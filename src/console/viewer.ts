@@ -4,7 +4,7 @@ import { TLSSocket } from 'node:tls';
 import { type Authenticator, isLoopback } from '../access/authenticator.js';
 import { PermittedPort } from '../access/permitted-port.js';
 import type { Principal, Shown } from '../access/principal.js';
-import type { Cluster, Coordinator, Refusal } from '../coordinator.js';
+import type { Cluster, Coordinator, Desk, Refusal } from '../coordinator.js';
 import { namesIn } from '../grpc/call/names-in.js';
 import { type Port, wholePort } from '../grpc/call/port.js';
 import type { Login, Logins } from './logins.js';
@@ -32,8 +32,9 @@ export class Viewers {
     private readonly authenticator: Authenticator | undefined,
     private readonly logins: Logins,
     private readonly cookie: string,
+    private readonly desk: Desk | undefined,
   ) {
-    this.#whole = wholePort(coordinator, cluster);
+    this.#whole = wholePort(coordinator, cluster, desk);
   }
 
   get areAsked(): boolean {
@@ -85,7 +86,7 @@ export class Viewers {
   #portOf(principal: Principal): Port {
     const known = this.#ports.get(principal);
     if (known !== undefined) return known;
-    const port = new PermittedPort(this.coordinator, this.cluster, principal);
+    const port = new PermittedPort(this.coordinator, this.cluster, principal, this.desk);
     this.#ports.set(principal, port);
     return port;
   }

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Grants } from '../../src/access/grants.js';
 import { PermittedAdministration } from '../../src/access/permitted-admin.js';
-import type { QueueView, Unavailable } from '../../src/coordinator.js';
+import { PermittedDesk } from '../../src/access/permitted-desk.js';
+import type { Desk, QueueView, Unavailable } from '../../src/coordinator.js';
 import { FakeCoordinator } from '../grpc/fake-coordinator.js';
 import { queueView } from '../observability/stats.js';
 
@@ -154,4 +155,37 @@ test('what an item carries is for those who may see payloads; what it waits for 
     assert.equal(refused.ok ? 'ok' : refused.refusal.kind, 'not_allowed');
   }
   assert.equal(asked.length, 1);
+});
+
+test('everybody learns who they are and what they may; settings and figures are for those who may view everything', async () => {
+  const desk: Desk = {
+    view: async () => ({
+      ok: true,
+      value: {
+        version: '1',
+        runtime: 'Node',
+        startedAt: 1,
+        now: 2,
+        auth: true,
+        tls: false,
+        audit: false,
+        cluster: undefined,
+        keeps: 'memory',
+        addresses: { grpc: 'a', http: 'b', page: undefined },
+        settings: 'queues: { hidden: {} }',
+        limits: [{ limit: 'sessions', used: 1, most: 2 }],
+      },
+    }),
+  };
+  const seenBy = async (queues: readonly string[]) => {
+    const rights = [{ queues, groups: [], may: ['view'] as const }];
+    const proof = { by: 'unix' } as const;
+    const principal = { name: 'ada', grants: new Grants(rights), allowance: undefined, proof };
+    const told = await new PermittedDesk(desk, principal).view();
+    assert.ok(told.ok);
+    assert.deepEqual(told.value.asker, { name: 'ada', rights });
+    return [told.value.settings, told.value.limits.length];
+  };
+  assert.deepEqual(await seenBy(['*']), ['queues: { hidden: {} }', 1]);
+  assert.deepEqual(await seenBy(['ada.*']), [undefined, 0]);
 });

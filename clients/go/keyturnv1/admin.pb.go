@@ -3296,6 +3296,352 @@ func (x *WatchEventsResponse) GetMissed() uint64 {
 	return 0
 }
 
+// GetServerRequest asks the sidecar about itself.
+type GetServerRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetServerRequest) Reset() {
+	*x = GetServerRequest{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetServerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetServerRequest) ProtoMessage() {}
+
+func (x *GetServerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetServerRequest.ProtoReflect.Descriptor instead.
+func (*GetServerRequest) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{40}
+}
+
+// Right is what somebody may do: everything in `may`, on every queue and group that one of the patterns matches.
+type Right struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Patterns of queues, as `orders.*`.
+	Queues []string `protobuf:"bytes,1,rep,name=queues,proto3" json:"queues,omitempty"`
+	// Patterns of groups of leaders.
+	Groups []string `protobuf:"bytes,2,rep,name=groups,proto3" json:"groups,omitempty"`
+	// `produce`, `consume`, `view`, `payload`, `operate`.
+	May           []string `protobuf:"bytes,3,rep,name=may,proto3" json:"may,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Right) Reset() {
+	*x = Right{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Right) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Right) ProtoMessage() {}
+
+func (x *Right) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Right.ProtoReflect.Descriptor instead.
+func (*Right) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *Right) GetQueues() []string {
+	if x != nil {
+		return x.Queues
+	}
+	return nil
+}
+
+func (x *Right) GetGroups() []string {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *Right) GetMay() []string {
+	if x != nil {
+		return x.May
+	}
+	return nil
+}
+
+// LimitUse tells how full something is.
+type LimitUse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What: `payload_bytes`, `sessions`, `waiting_calls`.
+	Limit string `protobuf:"bytes,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	// In use.
+	Used uint64 `protobuf:"varint,2,opt,name=used,proto3" json:"used,omitempty"`
+	// The most; 0: unbounded.
+	Most          uint64 `protobuf:"varint,3,opt,name=most,proto3" json:"most,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LimitUse) Reset() {
+	*x = LimitUse{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LimitUse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LimitUse) ProtoMessage() {}
+
+func (x *LimitUse) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LimitUse.ProtoReflect.Descriptor instead.
+func (*LimitUse) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *LimitUse) GetLimit() string {
+	if x != nil {
+		return x.Limit
+	}
+	return ""
+}
+
+func (x *LimitUse) GetUsed() uint64 {
+	if x != nil {
+		return x.Used
+	}
+	return 0
+}
+
+func (x *LimitUse) GetMost() uint64 {
+	if x != nil {
+		return x.Most
+	}
+	return 0
+}
+
+// GetServerResponse tells of one sidecar.
+type GetServerResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its version.
+	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	// What runs it, as `Node v20.19.0`.
+	Runtime string `protobuf:"bytes,2,opt,name=runtime,proto3" json:"runtime,omitempty"`
+	// When it was started.
+	StartedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
+	// What its clock shows now: ages of instants are to be told by it.
+	Now *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=now,proto3" json:"now,omitempty"`
+	// Who asks; empty: nobody is asked who they are here.
+	Principal string `protobuf:"bytes,5,opt,name=principal,proto3" json:"principal,omitempty"`
+	// What they may do. None where nobody is asked.
+	Rights []*Right `protobuf:"bytes,6,rep,name=rights,proto3" json:"rights,omitempty"`
+	// Whether people and workers are asked who they are.
+	Auth bool `protobuf:"varint,7,opt,name=auth,proto3" json:"auth,omitempty"`
+	// Whether gRPC is served over TLS.
+	Tls bool `protobuf:"varint,8,opt,name=tls,proto3" json:"tls,omitempty"`
+	// Whether changes are written to an audit.
+	Audit bool `protobuf:"varint,9,opt,name=audit,proto3" json:"audit,omitempty"`
+	// Of a member of a cluster its name, else empty.
+	Cluster string `protobuf:"bytes,10,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// Where what is durable is kept: `memory`, nowhere; `directory`; `store`.
+	Keeps string `protobuf:"bytes,11,opt,name=keeps,proto3" json:"keeps,omitempty"`
+	// Where gRPC is served.
+	GrpcAddress string `protobuf:"bytes,12,opt,name=grpc_address,json=grpcAddress,proto3" json:"grpc_address,omitempty"`
+	// Where metrics and probes are served.
+	HttpAddress string `protobuf:"bytes,13,opt,name=http_address,json=httpAddress,proto3" json:"http_address,omitempty"`
+	// Where the console is; empty: there is none.
+	ConsoleAddress string `protobuf:"bytes,14,opt,name=console_address,json=consoleAddress,proto3" json:"console_address,omitempty"`
+	// The settings that differ from what is built in, as YAML without secrets. Empty without the right to view all queues.
+	Settings string `protobuf:"bytes,15,opt,name=settings,proto3" json:"settings,omitempty"`
+	// How full it is.
+	Limits        []*LimitUse `protobuf:"bytes,16,rep,name=limits,proto3" json:"limits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetServerResponse) Reset() {
+	*x = GetServerResponse{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetServerResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetServerResponse) ProtoMessage() {}
+
+func (x *GetServerResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetServerResponse.ProtoReflect.Descriptor instead.
+func (*GetServerResponse) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *GetServerResponse) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *GetServerResponse) GetRuntime() string {
+	if x != nil {
+		return x.Runtime
+	}
+	return ""
+}
+
+func (x *GetServerResponse) GetStartedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartedAt
+	}
+	return nil
+}
+
+func (x *GetServerResponse) GetNow() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Now
+	}
+	return nil
+}
+
+func (x *GetServerResponse) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
+func (x *GetServerResponse) GetRights() []*Right {
+	if x != nil {
+		return x.Rights
+	}
+	return nil
+}
+
+func (x *GetServerResponse) GetAuth() bool {
+	if x != nil {
+		return x.Auth
+	}
+	return false
+}
+
+func (x *GetServerResponse) GetTls() bool {
+	if x != nil {
+		return x.Tls
+	}
+	return false
+}
+
+func (x *GetServerResponse) GetAudit() bool {
+	if x != nil {
+		return x.Audit
+	}
+	return false
+}
+
+func (x *GetServerResponse) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *GetServerResponse) GetKeeps() string {
+	if x != nil {
+		return x.Keeps
+	}
+	return ""
+}
+
+func (x *GetServerResponse) GetGrpcAddress() string {
+	if x != nil {
+		return x.GrpcAddress
+	}
+	return ""
+}
+
+func (x *GetServerResponse) GetHttpAddress() string {
+	if x != nil {
+		return x.HttpAddress
+	}
+	return ""
+}
+
+func (x *GetServerResponse) GetConsoleAddress() string {
+	if x != nil {
+		return x.ConsoleAddress
+	}
+	return ""
+}
+
+func (x *GetServerResponse) GetSettings() string {
+	if x != nil {
+		return x.Settings
+	}
+	return ""
+}
+
+func (x *GetServerResponse) GetLimits() []*LimitUse {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
 // GetClusterRequest asks a sidecar how it sees its cluster.
 type GetClusterRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3305,7 +3651,7 @@ type GetClusterRequest struct {
 
 func (x *GetClusterRequest) Reset() {
 	*x = GetClusterRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3317,7 +3663,7 @@ func (x *GetClusterRequest) String() string {
 func (*GetClusterRequest) ProtoMessage() {}
 
 func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3330,7 +3676,7 @@ func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{44}
 }
 
 // ClusterMember is one sidecar of a cluster. Those with weight 0 have no session and are not among them.
@@ -3358,7 +3704,7 @@ type ClusterMember struct {
 
 func (x *ClusterMember) Reset() {
 	*x = ClusterMember{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3370,7 +3716,7 @@ func (x *ClusterMember) String() string {
 func (*ClusterMember) ProtoMessage() {}
 
 func (x *ClusterMember) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3383,7 +3729,7 @@ func (x *ClusterMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterMember.ProtoReflect.Descriptor instead.
 func (*ClusterMember) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ClusterMember) GetId() string {
@@ -3464,7 +3810,7 @@ type PartitionHome struct {
 
 func (x *PartitionHome) Reset() {
 	*x = PartitionHome{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3476,7 +3822,7 @@ func (x *PartitionHome) String() string {
 func (*PartitionHome) ProtoMessage() {}
 
 func (x *PartitionHome) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3489,7 +3835,7 @@ func (x *PartitionHome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionHome.ProtoReflect.Descriptor instead.
 func (*PartitionHome) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *PartitionHome) GetPartition() uint32 {
@@ -3563,7 +3909,7 @@ type GetClusterResponse struct {
 
 func (x *GetClusterResponse) Reset() {
 	*x = GetClusterResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3575,7 +3921,7 @@ func (x *GetClusterResponse) String() string {
 func (*GetClusterResponse) ProtoMessage() {}
 
 func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3588,7 +3934,7 @@ func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *GetClusterResponse) GetName() string {
@@ -3680,7 +4026,7 @@ type QueueRoute struct {
 
 func (x *QueueRoute) Reset() {
 	*x = QueueRoute{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3692,7 +4038,7 @@ func (x *QueueRoute) String() string {
 func (*QueueRoute) ProtoMessage() {}
 
 func (x *QueueRoute) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3705,7 +4051,7 @@ func (x *QueueRoute) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRoute.ProtoReflect.Descriptor instead.
 func (*QueueRoute) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *QueueRoute) GetQueue() string {
@@ -3758,7 +4104,7 @@ type MovePartitionRequest struct {
 
 func (x *MovePartitionRequest) Reset() {
 	*x = MovePartitionRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3770,7 +4116,7 @@ func (x *MovePartitionRequest) String() string {
 func (*MovePartitionRequest) ProtoMessage() {}
 
 func (x *MovePartitionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3783,7 +4129,7 @@ func (x *MovePartitionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovePartitionRequest.ProtoReflect.Descriptor instead.
 func (*MovePartitionRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *MovePartitionRequest) GetPartition() uint32 {
@@ -3829,7 +4175,7 @@ type MovePartitionResponse struct {
 
 func (x *MovePartitionResponse) Reset() {
 	*x = MovePartitionResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3841,7 +4187,7 @@ func (x *MovePartitionResponse) String() string {
 func (*MovePartitionResponse) ProtoMessage() {}
 
 func (x *MovePartitionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3854,7 +4200,7 @@ func (x *MovePartitionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovePartitionResponse.ProtoReflect.Descriptor instead.
 func (*MovePartitionResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *MovePartitionResponse) GetState() string {
@@ -3912,7 +4258,7 @@ type RestorePartitionsRequest struct {
 
 func (x *RestorePartitionsRequest) Reset() {
 	*x = RestorePartitionsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3924,7 +4270,7 @@ func (x *RestorePartitionsRequest) String() string {
 func (*RestorePartitionsRequest) ProtoMessage() {}
 
 func (x *RestorePartitionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3937,7 +4283,7 @@ func (x *RestorePartitionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestorePartitionsRequest.ProtoReflect.Descriptor instead.
 func (*RestorePartitionsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *RestorePartitionsRequest) GetPartitions() []uint32 {
@@ -3972,7 +4318,7 @@ type RestoredPartition struct {
 
 func (x *RestoredPartition) Reset() {
 	*x = RestoredPartition{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3984,7 +4330,7 @@ func (x *RestoredPartition) String() string {
 func (*RestoredPartition) ProtoMessage() {}
 
 func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3997,7 +4343,7 @@ func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoredPartition.ProtoReflect.Descriptor instead.
 func (*RestoredPartition) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *RestoredPartition) GetPartition() uint32 {
@@ -4041,7 +4387,7 @@ type RestorePartitionsResponse struct {
 
 func (x *RestorePartitionsResponse) Reset() {
 	*x = RestorePartitionsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4053,7 +4399,7 @@ func (x *RestorePartitionsResponse) String() string {
 func (*RestorePartitionsResponse) ProtoMessage() {}
 
 func (x *RestorePartitionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4066,7 +4412,7 @@ func (x *RestorePartitionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestorePartitionsResponse.ProtoReflect.Descriptor instead.
 func (*RestorePartitionsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *RestorePartitionsResponse) GetRecordWritten() bool {
@@ -4092,7 +4438,7 @@ type FinalizeClusterRequest struct {
 
 func (x *FinalizeClusterRequest) Reset() {
 	*x = FinalizeClusterRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4104,7 +4450,7 @@ func (x *FinalizeClusterRequest) String() string {
 func (*FinalizeClusterRequest) ProtoMessage() {}
 
 func (x *FinalizeClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4117,7 +4463,7 @@ func (x *FinalizeClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinalizeClusterRequest.ProtoReflect.Descriptor instead.
 func (*FinalizeClusterRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{54}
 }
 
 // FinalizeClusterResponse tells which format is fixed.
@@ -4133,7 +4479,7 @@ type FinalizeClusterResponse struct {
 
 func (x *FinalizeClusterResponse) Reset() {
 	*x = FinalizeClusterResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4145,7 +4491,7 @@ func (x *FinalizeClusterResponse) String() string {
 func (*FinalizeClusterResponse) ProtoMessage() {}
 
 func (x *FinalizeClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4158,7 +4504,7 @@ func (x *FinalizeClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinalizeClusterResponse.ProtoReflect.Descriptor instead.
 func (*FinalizeClusterResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{51}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *FinalizeClusterResponse) GetFormat() uint32 {
@@ -4192,7 +4538,7 @@ type RouteQueueRequest struct {
 
 func (x *RouteQueueRequest) Reset() {
 	*x = RouteQueueRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[52]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4204,7 +4550,7 @@ func (x *RouteQueueRequest) String() string {
 func (*RouteQueueRequest) ProtoMessage() {}
 
 func (x *RouteQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[52]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4217,7 +4563,7 @@ func (x *RouteQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouteQueueRequest.ProtoReflect.Descriptor instead.
 func (*RouteQueueRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{52}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *RouteQueueRequest) GetQueue() string {
@@ -4261,7 +4607,7 @@ type RouteQueueResponse struct {
 
 func (x *RouteQueueResponse) Reset() {
 	*x = RouteQueueResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[53]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4273,7 +4619,7 @@ func (x *RouteQueueResponse) String() string {
 func (*RouteQueueResponse) ProtoMessage() {}
 
 func (x *RouteQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[53]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4286,7 +4632,7 @@ func (x *RouteQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouteQueueResponse.ProtoReflect.Descriptor instead.
 func (*RouteQueueResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{53}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *RouteQueueResponse) GetRoute() *QueueRoute {
@@ -4566,7 +4912,35 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x05queue\x18\b \x01(\tR\x05queue\"X\n" +
 	"\x13WatchEventsResponse\x12)\n" +
 	"\x06events\x18\x01 \x03(\v2\x11.keyturn.v1.EventR\x06events\x12\x16\n" +
-	"\x06missed\x18\x02 \x01(\x04R\x06missed\"\x13\n" +
+	"\x06missed\x18\x02 \x01(\x04R\x06missed\"\x12\n" +
+	"\x10GetServerRequest\"I\n" +
+	"\x05Right\x12\x16\n" +
+	"\x06queues\x18\x01 \x03(\tR\x06queues\x12\x16\n" +
+	"\x06groups\x18\x02 \x03(\tR\x06groups\x12\x10\n" +
+	"\x03may\x18\x03 \x03(\tR\x03may\"H\n" +
+	"\bLimitUse\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\tR\x05limit\x12\x12\n" +
+	"\x04used\x18\x02 \x01(\x04R\x04used\x12\x12\n" +
+	"\x04most\x18\x03 \x01(\x04R\x04most\"\x9e\x04\n" +
+	"\x11GetServerResponse\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\tR\aversion\x12\x18\n" +
+	"\aruntime\x18\x02 \x01(\tR\aruntime\x129\n" +
+	"\n" +
+	"started_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x12,\n" +
+	"\x03now\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x12\x1c\n" +
+	"\tprincipal\x18\x05 \x01(\tR\tprincipal\x12)\n" +
+	"\x06rights\x18\x06 \x03(\v2\x11.keyturn.v1.RightR\x06rights\x12\x12\n" +
+	"\x04auth\x18\a \x01(\bR\x04auth\x12\x10\n" +
+	"\x03tls\x18\b \x01(\bR\x03tls\x12\x14\n" +
+	"\x05audit\x18\t \x01(\bR\x05audit\x12\x18\n" +
+	"\acluster\x18\n" +
+	" \x01(\tR\acluster\x12\x14\n" +
+	"\x05keeps\x18\v \x01(\tR\x05keeps\x12!\n" +
+	"\fgrpc_address\x18\f \x01(\tR\vgrpcAddress\x12!\n" +
+	"\fhttp_address\x18\r \x01(\tR\vhttpAddress\x12'\n" +
+	"\x0fconsole_address\x18\x0e \x01(\tR\x0econsoleAddress\x12\x1a\n" +
+	"\bsettings\x18\x0f \x01(\tR\bsettings\x12,\n" +
+	"\x06limits\x18\x10 \x03(\v2\x14.keyturn.v1.LimitUseR\x06limits\"\x13\n" +
 	"\x11GetClusterRequest\"\xc9\x01\n" +
 	"\rClusterMember\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
@@ -4673,7 +5047,7 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x12EVENT_KIND_REDRIVE\x10\n" +
 	"\x12\x16\n" +
 	"\x12EVENT_KIND_DISCARD\x10\v\x12\x18\n" +
-	"\x14EVENT_KIND_RETRY_NOW\x10\f2\xdf\v\n" +
+	"\x14EVENT_KIND_RETRY_NOW\x10\f2\xa9\f\n" +
 	"\fAdminService\x12K\n" +
 	"\n" +
 	"ListQueues\x12\x1d.keyturn.v1.ListQueuesRequest\x1a\x1e.keyturn.v1.ListQueuesResponse\x12E\n" +
@@ -4690,7 +5064,8 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\tSetLimits\x12\x1c.keyturn.v1.SetLimitsRequest\x1a\x1d.keyturn.v1.SetLimitsResponse\x12Z\n" +
 	"\x0fListDeadLetters\x12\".keyturn.v1.ListDeadLettersRequest\x1a#.keyturn.v1.ListDeadLettersResponse\x12B\n" +
 	"\aRedrive\x12\x1a.keyturn.v1.RedriveRequest\x1a\x1b.keyturn.v1.RedriveResponse\x12B\n" +
-	"\aDiscard\x12\x1a.keyturn.v1.DiscardRequest\x1a\x1b.keyturn.v1.DiscardResponse\x12K\n" +
+	"\aDiscard\x12\x1a.keyturn.v1.DiscardRequest\x1a\x1b.keyturn.v1.DiscardResponse\x12H\n" +
+	"\tGetServer\x12\x1c.keyturn.v1.GetServerRequest\x1a\x1d.keyturn.v1.GetServerResponse\x12K\n" +
 	"\n" +
 	"GetCluster\x12\x1d.keyturn.v1.GetClusterRequest\x1a\x1e.keyturn.v1.GetClusterResponse\x12T\n" +
 	"\rMovePartition\x12 .keyturn.v1.MovePartitionRequest\x1a!.keyturn.v1.MovePartitionResponse\x12`\n" +
@@ -4714,7 +5089,7 @@ func file_keyturn_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_keyturn_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
+var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
 var file_keyturn_v1_admin_proto_goTypes = []any{
 	(LaneState)(0),                    // 0: keyturn.v1.LaneState
 	(EventKind)(0),                    // 1: keyturn.v1.EventKind
@@ -4758,133 +5133,143 @@ var file_keyturn_v1_admin_proto_goTypes = []any{
 	(*WatchEventsRequest)(nil),        // 39: keyturn.v1.WatchEventsRequest
 	(*Event)(nil),                     // 40: keyturn.v1.Event
 	(*WatchEventsResponse)(nil),       // 41: keyturn.v1.WatchEventsResponse
-	(*GetClusterRequest)(nil),         // 42: keyturn.v1.GetClusterRequest
-	(*ClusterMember)(nil),             // 43: keyturn.v1.ClusterMember
-	(*PartitionHome)(nil),             // 44: keyturn.v1.PartitionHome
-	(*GetClusterResponse)(nil),        // 45: keyturn.v1.GetClusterResponse
-	(*QueueRoute)(nil),                // 46: keyturn.v1.QueueRoute
-	(*MovePartitionRequest)(nil),      // 47: keyturn.v1.MovePartitionRequest
-	(*MovePartitionResponse)(nil),     // 48: keyturn.v1.MovePartitionResponse
-	(*RestorePartitionsRequest)(nil),  // 49: keyturn.v1.RestorePartitionsRequest
-	(*RestoredPartition)(nil),         // 50: keyturn.v1.RestoredPartition
-	(*RestorePartitionsResponse)(nil), // 51: keyturn.v1.RestorePartitionsResponse
-	(*FinalizeClusterRequest)(nil),    // 52: keyturn.v1.FinalizeClusterRequest
-	(*FinalizeClusterResponse)(nil),   // 53: keyturn.v1.FinalizeClusterResponse
-	(*RouteQueueRequest)(nil),         // 54: keyturn.v1.RouteQueueRequest
-	(*RouteQueueResponse)(nil),        // 55: keyturn.v1.RouteQueueResponse
-	(*durationpb.Duration)(nil),       // 56: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),     // 57: google.protobuf.Timestamp
-	(*ItemRef)(nil),                   // 58: keyturn.v1.ItemRef
-	(ItemState)(0),                    // 59: keyturn.v1.ItemState
-	(*Item)(nil),                      // 60: keyturn.v1.Item
+	(*GetServerRequest)(nil),          // 42: keyturn.v1.GetServerRequest
+	(*Right)(nil),                     // 43: keyturn.v1.Right
+	(*LimitUse)(nil),                  // 44: keyturn.v1.LimitUse
+	(*GetServerResponse)(nil),         // 45: keyturn.v1.GetServerResponse
+	(*GetClusterRequest)(nil),         // 46: keyturn.v1.GetClusterRequest
+	(*ClusterMember)(nil),             // 47: keyturn.v1.ClusterMember
+	(*PartitionHome)(nil),             // 48: keyturn.v1.PartitionHome
+	(*GetClusterResponse)(nil),        // 49: keyturn.v1.GetClusterResponse
+	(*QueueRoute)(nil),                // 50: keyturn.v1.QueueRoute
+	(*MovePartitionRequest)(nil),      // 51: keyturn.v1.MovePartitionRequest
+	(*MovePartitionResponse)(nil),     // 52: keyturn.v1.MovePartitionResponse
+	(*RestorePartitionsRequest)(nil),  // 53: keyturn.v1.RestorePartitionsRequest
+	(*RestoredPartition)(nil),         // 54: keyturn.v1.RestoredPartition
+	(*RestorePartitionsResponse)(nil), // 55: keyturn.v1.RestorePartitionsResponse
+	(*FinalizeClusterRequest)(nil),    // 56: keyturn.v1.FinalizeClusterRequest
+	(*FinalizeClusterResponse)(nil),   // 57: keyturn.v1.FinalizeClusterResponse
+	(*RouteQueueRequest)(nil),         // 58: keyturn.v1.RouteQueueRequest
+	(*RouteQueueResponse)(nil),        // 59: keyturn.v1.RouteQueueResponse
+	(*durationpb.Duration)(nil),       // 60: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),     // 61: google.protobuf.Timestamp
+	(*ItemRef)(nil),                   // 62: keyturn.v1.ItemRef
+	(ItemState)(0),                    // 63: keyturn.v1.ItemState
+	(*Item)(nil),                      // 64: keyturn.v1.Item
 }
 var file_keyturn_v1_admin_proto_depIdxs = []int32{
-	56, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
-	56, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
-	56, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
-	56, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
-	56, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
-	56, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
-	56, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
+	60, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
+	60, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
+	60, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
+	60, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
+	60, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
+	60, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
+	60, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
 	2,  // 7: keyturn.v1.Policy.rate:type_name -> keyturn.v1.Rate
 	3,  // 8: keyturn.v1.Policy.retry:type_name -> keyturn.v1.Retry
-	56, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
-	56, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
-	56, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
+	60, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
+	60, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
+	60, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
 	0,  // 12: keyturn.v1.StateCount.state:type_name -> keyturn.v1.LaneState
 	4,  // 13: keyturn.v1.QueueInfo.policy:type_name -> keyturn.v1.Policy
 	5,  // 14: keyturn.v1.QueueInfo.states:type_name -> keyturn.v1.StateCount
-	56, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
+	60, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
 	6,  // 16: keyturn.v1.ListQueuesResponse.queues:type_name -> keyturn.v1.QueueInfo
-	57, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
+	61, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
 	7,  // 18: keyturn.v1.ListQueuesResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	0,  // 19: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
 	0,  // 20: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
-	57, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
+	61, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
 	11, // 22: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
 	7,  // 23: keyturn.v1.ListKeysResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	57, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
-	56, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
-	57, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
+	61, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
+	60, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
+	61, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
 	15, // 27: keyturn.v1.Holder.held_items:type_name -> keyturn.v1.HeldItem
-	57, // 28: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
-	58, // 29: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
+	61, // 28: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
+	62, // 29: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
 	0,  // 30: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
-	57, // 31: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
+	61, // 31: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
 	14, // 32: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
 	16, // 33: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
-	57, // 34: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
+	61, // 34: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
 	7,  // 35: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	59, // 36: keyturn.v1.GetItemResponse.state:type_name -> keyturn.v1.ItemState
-	60, // 37: keyturn.v1.GetItemResponse.item:type_name -> keyturn.v1.Item
-	57, // 38: keyturn.v1.GetItemResponse.not_before:type_name -> google.protobuf.Timestamp
-	58, // 39: keyturn.v1.GetItemResponse.after:type_name -> keyturn.v1.ItemRef
-	57, // 40: keyturn.v1.GetItemResponse.died_at:type_name -> google.protobuf.Timestamp
+	63, // 36: keyturn.v1.GetItemResponse.state:type_name -> keyturn.v1.ItemState
+	64, // 37: keyturn.v1.GetItemResponse.item:type_name -> keyturn.v1.Item
+	61, // 38: keyturn.v1.GetItemResponse.not_before:type_name -> google.protobuf.Timestamp
+	62, // 39: keyturn.v1.GetItemResponse.after:type_name -> keyturn.v1.ItemRef
+	61, // 40: keyturn.v1.GetItemResponse.died_at:type_name -> google.protobuf.Timestamp
 	7,  // 41: keyturn.v1.GetItemResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	0,  // 42: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
-	57, // 43: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
+	61, // 43: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
 	0,  // 44: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
 	0,  // 45: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
 	2,  // 46: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
 	2,  // 47: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
 	7,  // 48: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	60, // 49: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
-	57, // 50: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
+	64, // 49: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
+	61, // 50: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
 	33, // 51: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
 	7,  // 52: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	1,  // 53: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
-	57, // 54: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
+	61, // 54: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
 	40, // 55: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
-	43, // 56: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
-	44, // 57: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
-	7,  // 58: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	46, // 59: keyturn.v1.GetClusterResponse.routes:type_name -> keyturn.v1.QueueRoute
-	56, // 60: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
-	50, // 61: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
-	46, // 62: keyturn.v1.RouteQueueResponse.route:type_name -> keyturn.v1.QueueRoute
-	8,  // 63: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
-	10, // 64: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
-	13, // 65: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
-	18, // 66: keyturn.v1.AdminService.GetItem:input_type -> keyturn.v1.GetItemRequest
-	20, // 67: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
-	22, // 68: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
-	24, // 69: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
-	26, // 70: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
-	28, // 71: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
-	30, // 72: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
-	32, // 73: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
-	35, // 74: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
-	37, // 75: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
-	42, // 76: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
-	47, // 77: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
-	49, // 78: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
-	52, // 79: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
-	54, // 80: keyturn.v1.AdminService.RouteQueue:input_type -> keyturn.v1.RouteQueueRequest
-	39, // 81: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
-	9,  // 82: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
-	12, // 83: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
-	17, // 84: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
-	19, // 85: keyturn.v1.AdminService.GetItem:output_type -> keyturn.v1.GetItemResponse
-	21, // 86: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
-	23, // 87: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
-	25, // 88: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
-	27, // 89: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
-	29, // 90: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
-	31, // 91: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
-	34, // 92: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
-	36, // 93: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
-	38, // 94: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
-	45, // 95: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
-	48, // 96: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
-	51, // 97: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
-	53, // 98: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
-	55, // 99: keyturn.v1.AdminService.RouteQueue:output_type -> keyturn.v1.RouteQueueResponse
-	41, // 100: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
-	82, // [82:101] is the sub-list for method output_type
-	63, // [63:82] is the sub-list for method input_type
-	63, // [63:63] is the sub-list for extension type_name
-	63, // [63:63] is the sub-list for extension extendee
-	0,  // [0:63] is the sub-list for field type_name
+	61, // 56: keyturn.v1.GetServerResponse.started_at:type_name -> google.protobuf.Timestamp
+	61, // 57: keyturn.v1.GetServerResponse.now:type_name -> google.protobuf.Timestamp
+	43, // 58: keyturn.v1.GetServerResponse.rights:type_name -> keyturn.v1.Right
+	44, // 59: keyturn.v1.GetServerResponse.limits:type_name -> keyturn.v1.LimitUse
+	47, // 60: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
+	48, // 61: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
+	7,  // 62: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	50, // 63: keyturn.v1.GetClusterResponse.routes:type_name -> keyturn.v1.QueueRoute
+	60, // 64: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
+	54, // 65: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
+	50, // 66: keyturn.v1.RouteQueueResponse.route:type_name -> keyturn.v1.QueueRoute
+	8,  // 67: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
+	10, // 68: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
+	13, // 69: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
+	18, // 70: keyturn.v1.AdminService.GetItem:input_type -> keyturn.v1.GetItemRequest
+	20, // 71: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
+	22, // 72: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
+	24, // 73: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
+	26, // 74: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
+	28, // 75: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
+	30, // 76: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
+	32, // 77: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
+	35, // 78: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
+	37, // 79: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
+	42, // 80: keyturn.v1.AdminService.GetServer:input_type -> keyturn.v1.GetServerRequest
+	46, // 81: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
+	51, // 82: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
+	53, // 83: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
+	56, // 84: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
+	58, // 85: keyturn.v1.AdminService.RouteQueue:input_type -> keyturn.v1.RouteQueueRequest
+	39, // 86: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
+	9,  // 87: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
+	12, // 88: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
+	17, // 89: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
+	19, // 90: keyturn.v1.AdminService.GetItem:output_type -> keyturn.v1.GetItemResponse
+	21, // 91: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
+	23, // 92: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
+	25, // 93: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
+	27, // 94: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
+	29, // 95: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
+	31, // 96: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
+	34, // 97: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
+	36, // 98: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
+	38, // 99: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
+	45, // 100: keyturn.v1.AdminService.GetServer:output_type -> keyturn.v1.GetServerResponse
+	49, // 101: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
+	52, // 102: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
+	55, // 103: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
+	57, // 104: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
+	59, // 105: keyturn.v1.AdminService.RouteQueue:output_type -> keyturn.v1.RouteQueueResponse
+	41, // 106: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
+	87, // [87:107] is the sub-list for method output_type
+	67, // [67:87] is the sub-list for method input_type
+	67, // [67:67] is the sub-list for extension type_name
+	67, // [67:67] is the sub-list for extension extendee
+	0,  // [0:67] is the sub-list for field type_name
 }
 
 func init() { file_keyturn_v1_admin_proto_init() }
@@ -4898,14 +5283,14 @@ func file_keyturn_v1_admin_proto_init() {
 	file_keyturn_v1_admin_proto_msgTypes[33].OneofWrappers = []any{}
 	file_keyturn_v1_admin_proto_msgTypes[35].OneofWrappers = []any{}
 	file_keyturn_v1_admin_proto_msgTypes[37].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[52].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[56].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_keyturn_v1_admin_proto_rawDesc), len(file_keyturn_v1_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   54,
+			NumMessages:   58,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -34,6 +34,7 @@ const (
 	AdminService_ListDeadLetters_FullMethodName   = "/keyturn.v1.AdminService/ListDeadLetters"
 	AdminService_Redrive_FullMethodName           = "/keyturn.v1.AdminService/Redrive"
 	AdminService_Discard_FullMethodName           = "/keyturn.v1.AdminService/Discard"
+	AdminService_GetServer_FullMethodName         = "/keyturn.v1.AdminService/GetServer"
 	AdminService_GetCluster_FullMethodName        = "/keyturn.v1.AdminService/GetCluster"
 	AdminService_MovePartition_FullMethodName     = "/keyturn.v1.AdminService/MovePartition"
 	AdminService_RestorePartitions_FullMethodName = "/keyturn.v1.AdminService/RestorePartitions"
@@ -74,6 +75,8 @@ type AdminServiceClient interface {
 	Redrive(ctx context.Context, in *RedriveRequest, opts ...grpc.CallOption) (*RedriveResponse, error)
 	// Discard removes dead letters, and with `waiting` also items that wait.
 	Discard(ctx context.Context, in *DiscardRequest, opts ...grpc.CallOption) (*DiscardResponse, error)
+	// GetServer tells of the sidecar that is asked, and of who asks.
+	GetServer(ctx context.Context, in *GetServerRequest, opts ...grpc.CallOption) (*GetServerResponse, error)
 	// GetCluster tells of the cluster of this sidecar: its members, and which of them is the home of each partition.
 	GetCluster(ctx context.Context, in *GetClusterRequest, opts ...grpc.CallOption) (*GetClusterResponse, error)
 	// MovePartition makes a member of the cluster the home of a partition, for as long as that member lives.
@@ -226,6 +229,16 @@ func (c *adminServiceClient) Discard(ctx context.Context, in *DiscardRequest, op
 	return out, nil
 }
 
+func (c *adminServiceClient) GetServer(ctx context.Context, in *GetServerRequest, opts ...grpc.CallOption) (*GetServerResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetServerResponse)
+	err := c.cc.Invoke(ctx, AdminService_GetServer_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminServiceClient) GetCluster(ctx context.Context, in *GetClusterRequest, opts ...grpc.CallOption) (*GetClusterResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetClusterResponse)
@@ -327,6 +340,8 @@ type AdminServiceServer interface {
 	Redrive(context.Context, *RedriveRequest) (*RedriveResponse, error)
 	// Discard removes dead letters, and with `waiting` also items that wait.
 	Discard(context.Context, *DiscardRequest) (*DiscardResponse, error)
+	// GetServer tells of the sidecar that is asked, and of who asks.
+	GetServer(context.Context, *GetServerRequest) (*GetServerResponse, error)
 	// GetCluster tells of the cluster of this sidecar: its members, and which of them is the home of each partition.
 	GetCluster(context.Context, *GetClusterRequest) (*GetClusterResponse, error)
 	// MovePartition makes a member of the cluster the home of a partition, for as long as that member lives.
@@ -387,6 +402,9 @@ func (UnimplementedAdminServiceServer) Redrive(context.Context, *RedriveRequest)
 }
 func (UnimplementedAdminServiceServer) Discard(context.Context, *DiscardRequest) (*DiscardResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method Discard not implemented")
+}
+func (UnimplementedAdminServiceServer) GetServer(context.Context, *GetServerRequest) (*GetServerResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method GetServer not implemented")
 }
 func (UnimplementedAdminServiceServer) GetCluster(context.Context, *GetClusterRequest) (*GetClusterResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method GetCluster not implemented")
@@ -661,6 +679,24 @@ func _AdminService_Discard_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_GetServer_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetServerRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).GetServer(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_GetServer_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).GetServer(ctx, req.(*GetServerRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdminService_GetCluster_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetClusterRequest)
 	if err := dec(in); err != nil {
@@ -820,6 +856,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Discard",
 			Handler:    _AdminService_Discard_Handler,
+		},
+		{
+			MethodName: "GetServer",
+			Handler:    _AdminService_GetServer_Handler,
 		},
 		{
 			MethodName: "GetCluster",

@@ -49,6 +49,7 @@ export type {
 } from './words/leader-words.js';
 export type { LogDetails, Logger } from './words/logger.js';
 export type { Metrics } from './words/metrics.js';
+export type { RightView, ServerInfo } from './words/server-view.js';
 export type { OpenTelemetryApi, TracingOptions } from './words/tracing.js';
 export { VERSION } from './words/version.js';
 export type * from './words/worker-words.js';

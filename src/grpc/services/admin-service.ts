@@ -32,6 +32,7 @@ import {
   routeResponse,
 } from '../convert/cluster.js';
 import { listQueuesRequest, queuesResponse } from '../convert/queues.js';
+import { serverResponse } from '../convert/server.js';
 import { type AdminServiceServer, AdminServiceService } from '../gen/keyturn/v1/admin.js';
 import { type CarriedByBytes, personCall } from './person-call.js';
 import { watchEvents } from './watch-events.js';
@@ -116,6 +117,12 @@ const CALLS = {
     (port, { choice, waiting }) => port.admin.discard(choice, waiting),
     (discarded) => ({ discarded }),
   ),
+  getServer: personCall(
+    AdminServiceService.getServer,
+    anything,
+    (port) => port.desk?.view() ?? silent(),
+    serverResponse,
+  ),
   getCluster: personCall(
     AdminServiceService.getCluster,
     anything,
@@ -166,6 +173,7 @@ export function adminService(context: HandlerContext, streams: OpenStreams): Adm
     listDeadLetters: CALLS.listDeadLetters.handler(context),
     redrive: CALLS.redrive.handler(context),
     discard: CALLS.discard.handler(context),
+    getServer: CALLS.getServer.handler(context),
     getCluster: CALLS.getCluster.handler(context),
     movePartition: CALLS.movePartition.handler(context),
     restorePartitions: CALLS.restorePartitions.handler(context),
@@ -181,6 +189,11 @@ async function alone(): Promise<Result<never>> {
   const description =
     'this sidecar stands alone: what it keeps is in its memory or its data directory; with "store: redis://HOST" (--store) it is a member of a cluster';
   return { ok: false, refusal: { kind: 'not_possible', because: 'no_cluster', description } };
+}
+
+async function silent(): Promise<Result<never>> {
+  const description = 'this sidecar tells nothing of itself';
+  return { ok: false, refusal: { kind: 'not_possible', because: 'no_desk', description } };
 }
 
 function nothing(): Record<string, never> {

@@ -6,6 +6,7 @@ import { LeaderServiceClient } from '../gen/keyturn/v1/leader.js';
 import * as admin from '../wire/admin.js';
 import { optionalFlag } from '../wire/fields.js';
 import { groupInfo } from '../wire/leaders.js';
+import { serverInfo } from '../wire/server-info.js';
 import { isServiceError } from '../wire/status.js';
 import { fromWireToken } from '../wire/time.js';
 import type {
@@ -35,6 +36,7 @@ import type {
 import type { CallSettings } from '../words/calls.js';
 import type { GetItemCall, ItemReport } from '../words/item-report.js';
 import type { GroupInfo } from '../words/leader-words.js';
+import type { ServerInfo } from '../words/server-view.js';
 import { OpenCalls } from './open-calls.js';
 
 /** A sidecar waits for a move for so long, ms. */
@@ -70,6 +72,12 @@ export class AdminCalls {
   async explainKey(queue: string, key: string, settings?: CallSettings): Promise<KeyExplanation> {
     const client = this.#admin;
     return admin.keyExplanation(await this.#calls.ask(client, client.explainKey, { queue, key }, settings));
+  }
+
+  /** Of the sidecar that is asked, and of who asks. */
+  async getServer(settings?: CallSettings): Promise<ServerInfo> {
+    const client = this.#admin;
+    return serverInfo(await this.#calls.ask(client, client.getServer, {}, settings));
   }
 
   /** What became of one item. With its payload and result when asked for. */
