@@ -34,6 +34,7 @@ import { LEADER_CALLS } from '../grpc/services/leader-service.js';
 import type { CarriedByBytes } from '../grpc/services/person-call.js';
 import { eventsBytes, WATCH_EVENTS, watchedOf } from '../grpc/services/watched-bytes.js';
 import { Feed, NOT_ANY_MORE } from './feed.js';
+import { noRoom } from './room.js';
 import { cutUnread } from './unread.js';
 import type { Viewer } from './viewer.js';
 
@@ -42,10 +43,6 @@ const DESCRIPTORS = new URL('../grpc/descriptors.binpb', import.meta.url);
 const SERVICES = ['keyturn.v1.AdminService', 'keyturn.v1.LeaderService'];
 /** Of a request. The largest that a person makes names 1,000 items. */
 const LONGEST_REQUEST = 1_048_576;
-/** Tabs that look on at once: of all people, and of one address. */
-const MOST_FEEDS = 64;
-const MOST_FEEDS_OF_ONE = 16;
-
 export interface ApiOptions {
   readonly limits: Limits;
   readonly audited?: Audited | undefined;
@@ -60,7 +57,7 @@ type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 const VIEWER = createContextKey<Viewer | undefined>(undefined);
 
 export class Api {
-  readonly #feeds = new Map<Feed, string>();
+  readonly #feeds = new Map<Feed, Viewer>();
   readonly #viewers = new WeakMap<object, Viewer>();
   readonly #calls = new Map<string, CarriedByBytes>([...ADMIN_CALLS, ...LEADER_CALLS].map((call) => [call.path, call]));
   readonly #handle: Handle;
@@ -210,7 +207,7 @@ export class Api {
       feed.end();
     };
     signal.addEventListener('abort', leave, { once: true });
-    this.#feeds.set(feed, addressOf(viewer));
+    this.#feeds.set(feed, viewer);
     try {
       if (signal.aborted) return undefined;
       const why = feed.begin();
@@ -231,18 +228,7 @@ export class Api {
   }
 
   #whyNot(viewer: Viewer): Refusal | undefined {
-    return this.options.goesOn(viewer) ? this.#noRoom(viewer) : NOT_ANY_MORE;
-  }
-
-  #noRoom(viewer: Viewer): Refusal | undefined {
-    const from = addressOf(viewer);
-    let own = 0;
-    for (const one of this.#feeds.values()) if (one === from) own += 1;
-    const [limit, whose] =
-      own >= MOST_FEEDS_OF_ONE ? [MOST_FEEDS_OF_ONE, `of ${from}`] : [MOST_FEEDS, 'of all who look'];
-    if (own < MOST_FEEDS_OF_ONE && this.#feeds.size < MOST_FEEDS) return undefined;
-    const description = `${limit} tabs ${whose} watch events already; close one, or hide it`;
-    return { kind: 'limit', subject: 'console', description, limit, retryAfter: 5_000 };
+    return this.options.goesOn(viewer) ? noRoom(this.#feeds.values(), viewer) : NOT_ANY_MORE;
   }
 }
 
@@ -263,10 +249,6 @@ function viewerOf(values: HandlerContext['values']): Viewer {
 
 function callerOf({ from }: Viewer): { getPeer(): string; getDeadline(): number; waiting: number } {
   return { getPeer: () => from, getDeadline: () => Number.POSITIVE_INFINITY, waiting: 0 };
-}
-
-function addressOf({ from }: Viewer): string {
-  return from.slice(0, from.lastIndexOf(':'));
 }
 
 function refused(refusal: Refusal | undefined): ConnectError {

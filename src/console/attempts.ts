@@ -16,23 +16,19 @@ export class Attempts {
   constructor(private readonly now: () => number = () => performance.now()) {}
 
   /**
-   * It tries, which counts as a failure until it has succeeded: many at a time are no way around the bound.
+   * It has shown a token that does not hold. One that holds is always let in: nobody locks others of an address out by failing.
    *
-   * @returns seconds until it may try; unset: now
+   * @returns seconds until the next is worth an answer of its own; unset: this one is
    */
-  begin(address: string): number | undefined {
+  failed(address: string): number | undefined {
     const now = this.now();
     const known = this.#failures.get(address);
-    const isOver = known === undefined || known.since + WITHIN_MS <= now;
-    const failures = isOver ? { count: 0, since: now } : known;
-    if (failures.count >= FAILURES) return Math.ceil((failures.since + WITHIN_MS - now) / 1_000);
-    failures.count += 1;
-    if (isOver) this.#failures.set(address, failures);
+    if (known === undefined || known.since + WITHIN_MS <= now) {
+      this.#failures.set(address, { count: 1, since: now });
+      return undefined;
+    }
+    if (known.count >= FAILURES) return Math.ceil((known.since + WITHIN_MS - now) / 1_000);
+    known.count += 1;
     return undefined;
-  }
-
-  succeeded(address: string): void {
-    const failures = this.#failures.get(address);
-    if (failures !== undefined && failures.count > 0) failures.count -= 1;
   }
 }

@@ -48,21 +48,19 @@ export class LoginPaths {
     const token = tokenIn(await bodyOf(request));
     if (token === undefined)
       return tellJson(response, 400, { message: `the body must be {"token": "…"}, at most ${LONGEST_BODY} bytes` });
-    const seconds = this.#attempts.begin(address);
-    if (seconds !== undefined) {
-      const message = `too many logins from this address have failed; try again in ${seconds} s`;
-      return tellJson(response, 429, { message }, { 'retry-after': String(seconds) });
-    }
     const shown = { ...shownBy(request), authorization: [`Bearer ${token}`] };
     const identified = await authenticator.identify(shown);
     if (!identified.ok) {
+      const seconds = this.#attempts.failed(address);
+      if (seconds !== undefined) {
+        const message = `too many logins from this address have failed; try again in ${seconds} s`;
+        return tellJson(response, 429, { message }, { 'retry-after': String(seconds) });
+      }
       const message = whyOf(identified.refusal);
       refused?.(shown, fromOf(request), '/login', message);
       return tellJson(response, 401, { message });
     }
-    this.#attempts.succeeded(address);
-    const before = this.options.viewers.loginOf(request);
-    if (before !== undefined) logins.close(before);
+    for (const before of this.options.viewers.loginsOf(request)) logins.close(before);
     const id = logins.open(identified.value);
     tellJson(response, 200, { principal: identified.value.name }, { 'set-cookie': written(request, cookie, id) });
   }
@@ -70,8 +68,7 @@ export class LoginPaths {
   /** `POST /logout` */
   logout(request: IncomingMessage, response: ServerResponse): void {
     const { viewers, logins, cookie } = this.options;
-    const id = viewers.loginOf(request);
-    if (id !== undefined) logins.close(id);
+    for (const id of viewers.loginsOf(request)) logins.close(id);
     tellJson(response, 200, {}, { 'set-cookie': `${written(request, cookie, '')}; Max-Age=0` });
   }
 }

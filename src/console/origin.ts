@@ -6,6 +6,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
+import { TLSSocket } from 'node:tls';
 
 const HIGHEST_PORT = 65_535;
 const LOCAL: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1']);
@@ -38,9 +39,10 @@ export function foreign(request: IncomingMessage, changes: boolean): string | un
   if (site !== undefined && site !== 'same-origin')
     return `this call comes from another page (Sec-Fetch-Site: ${one(site)}); the console's own page alone may make it`;
   const { origin } = request.headers;
-  if (origin !== undefined && originName(origin) !== request.headers.host?.toLowerCase())
+  if (origin !== undefined && !isOwn(origin, request))
     return `this call comes from another page (Origin: ${one(origin)}); the console's own page alone may make it`;
-  if (!changes || site === 'same-origin') return undefined;
+  // Over plain HTTP beyond loopback browsers do not send the first; the second they always do, and no page can choose it.
+  if (!changes || site === 'same-origin' || origin !== undefined) return undefined;
   return 'a call that changes something needs "authorization: Bearer TOKEN", or, where nobody is asked who they are, the header "Sec-Fetch-Site: same-origin"';
 }
 
@@ -49,8 +51,12 @@ export function showsToken({ headers }: IncomingMessage): boolean {
   return /^Bearer +\S/i.test(headers.authorization ?? '');
 }
 
-function originName(origin: string): string | undefined {
-  return URL.canParse(origin) ? new URL(origin).host : undefined;
+function isOwn(origin: string, { headers, socket }: IncomingMessage): boolean {
+  if (!URL.canParse(origin)) return false;
+  const { host, protocol } = new URL(origin);
+  // What came over plain HTTP may be somebody's who stands between.
+  if (socket instanceof TLSSocket && protocol !== 'https:') return false;
+  return host === headers.host?.toLowerCase();
 }
 
 function one(value: string | readonly string[]): string {

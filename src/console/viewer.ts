@@ -46,7 +46,7 @@ export class Viewers {
     const { authenticator } = this;
     if (authenticator === undefined) return this.#let(request, undefined, undefined);
     const shown = shownBy(request);
-    const id = shown.authorization.length === 0 ? this.loginOf(request) : undefined;
+    const id = shown.authorization.length === 0 ? this.#loginOf(request) : undefined;
     const login = id === undefined ? undefined : this.logins.use(id);
     if (login !== undefined) return this.#let(request, login.principal, login);
     const identified = await authenticator.identify(shown);
@@ -64,13 +64,23 @@ export class Viewers {
     return login === undefined ? this.authenticator.holds(principal) : this.logins.goesOn(login);
   }
 
-  /** What the browser holds of a login, whether there is one or not. */
-  loginOf({ headers }: IncomingMessage): string | undefined {
+  /** What the browser holds of logins, whether there are such or not. */
+  loginsOf({ headers }: IncomingMessage): readonly string[] {
+    const found = [];
     for (const part of (headers.cookie ?? '').split(';')) {
       const [name, value] = part.trim().split('=', 2);
-      if (name === this.cookie && value !== undefined && value !== '') return value;
+      if (name === this.cookie && value !== undefined && value !== '') found.push(value);
     }
-    return undefined;
+    return found;
+  }
+
+  /**
+   * Of more than one nobody knows which it is: whoever serves something at another port of this host may have added theirs, and what
+   * is done would be done, and told to the audit, as somebody else.
+   */
+  #loginOf(request: IncomingMessage): string | undefined {
+    const [id, ...more] = this.loginsOf(request);
+    return more.length === 0 ? id : undefined;
   }
 
   #portOf(principal: Principal): Port {

@@ -11,7 +11,7 @@ import { HELM, valuesFile } from './tools.js';
 
 describe('pods of the cluster form', needs([HELM, REDIS]), () => {
   it('know their Redis by its authority, share queues over TLS, and keep tenants apart, whichever is asked', async (t) => {
-    const { config, env, certificates } = await release(t, valuesFile('cluster-auth.yaml'));
+    const { config, env, certificates, renewPeers } = await release(t, valuesFile('cluster-auth.yaml'));
     const file = (name: string) => join(certificates, name);
     const redis = await TestRedis.start(t, (port) => [
       ...['--port', '0', '--tls-port', String(port), '--tls-auth-clients', 'no'],
@@ -48,6 +48,12 @@ describe('pods of the cluster form', needs([HELM, REDIS]), () => {
       equal(await refusalOf(stranger.submit('orders', {})), 'UNAUTHENTICATED NO_CREDENTIALS');
       equal(await refusalOf(worker.submit('mails', {})), 'PERMISSION_DENIED NOT_ALLOWED');
     }
+    await renewPeers('server');
+    const refused = await other.logged('the certificates have changed and cannot be used');
+    match(String(refused['reason']), /^cluster\.tls\.cert: .*lacks clientAuth/);
+    await renewPeers('peer');
+    await other.logged('new connections get the new certificate');
+    equal((await elsewhere?.submit('orders', { key: 'k' }))?.decision, 'accept');
     const { NODE_EXTRA_CA_CERTS: authority, ...unknowing } = here;
     notEqual(authority, undefined);
     const said = await keyturn(['serve', '--config', config, '--listen', '127.0.0.1:0'], unknowing);

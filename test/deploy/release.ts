@@ -9,7 +9,7 @@ import type { TestContext } from 'node:test';
 import { KeyturnError } from '@keyturn/client';
 import { yamlFile } from '../config/yaml-file.js';
 import { writeCertificates } from '../support/certificate-files.js';
-import { Authority } from '../support/certificates.js';
+import { Authority, type Use } from '../support/certificates.js';
 import { at, CHART, containerOf, folderFor, HELM, list, manifests, ofKind, output, variablesOf } from './tools.js';
 
 const KEY = { kty: 'OKP', crv: 'Ed25519', kid: 'k', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
@@ -50,12 +50,13 @@ export interface Release {
   readonly certificates: string;
   /** The Secret with tokens. */
   readonly secret: Volume;
+  /** The Secret of the links gets another certificate of its authority. */
+  renewPeers(use: Use): Promise<void>;
 }
 
-/** Of an authority of the pods alone; the name is nobody's. */
-async function peerSecret(): Promise<Readonly<Record<string, string>>> {
-  const authority = await Authority.make('Peers');
-  const { cert, key } = await authority.issue({ name: 'keyturn', use: 'peer', hosts: ['keyturn-peers'] });
+/** For the links between the pods: of an authority of theirs alone; the name is nobody's. */
+async function peerSecret(authority: Authority, use: Use): Promise<Readonly<Record<string, string>>> {
+  const { cert, key } = await authority.issue({ name: 'keyturn', use, hosts: ['keyturn-peers'] });
   return { 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert };
 }
 
@@ -87,12 +88,15 @@ export async function release(t: TestContext, values: string): Promise<Release> 
     'tls.key': of('server.key'),
     'ca.crt': of('ca.pem'),
   });
-  new Volume(join(folder, '-etc-keyturn-peer-tls')).put(await peerSecret());
+  const authority = await Authority.make('Peers');
+  const peers = new Volume(join(folder, '-etc-keyturn-peer-tls'));
+  const renewPeers = async (use: Use) => peers.put(await peerSecret(authority, use));
+  await renewPeers('peer');
   new Volume(join(folder, '-etc-keyturn-store-ca')).put({ 'ca.crt': of('ca.pem') });
   mkdirSync(join(folder, '-var-lib-keyturn'));
   const env = Object.entries(variablesOf(container)).map(([name, value]) => [name, own(value)] as const);
   const config = yamlFile(t, own(String(at(ofKind(all, 'ConfigMap'), 'data', 'keyturn.yaml'))));
-  return { config, env: Object.fromEntries(env), certificates, secret };
+  return { config, env: Object.fromEntries(env), certificates, secret, renewPeers };
 }
 
 /** What a caller is told, as CODE REASON. */

@@ -144,8 +144,8 @@ export function jsonOf({ body }: Answer): Readonly<Record<string, unknown>> {
 }
 
 /** A connection of its own, for who sends what no client sends. */
-export async function rawConnection(t: TestContext, port: number): Promise<RawConnection> {
-  const socket = connect(port, '127.0.0.1');
+export async function rawConnection(t: TestContext, port: number, from = '127.0.0.1'): Promise<RawConnection> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress: from });
   t.after(() => socket.destroy());
   socket.on('error', () => {});
   await once(socket, 'connect');

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { describe, it } from 'node:test';
 import { until } from '../../cli/keyturn-process.js';
-import { type Console, consoleOf, FROM_PAGE, framed, submit } from './console.js';
+import { type Console, consoleOf, FROM_PAGE, framed, rawConnection, submit, watchBytes } from './console.js';
 
 const LAST = 2;
 
@@ -93,6 +93,21 @@ describe('events for a tab', () => {
     await until('it is told', async () => more.last !== undefined);
     assert.match(more.last, /resource_exhausted.*16 tabs of 127\.0\.0\.1 watch events already/);
     for (const { message } of tabs) message.destroy();
+  });
+
+  it('are for sixteen tabs of one person at most, from wherever they come', async (t) => {
+    const { port } = await consoleOf(t, { auth: true });
+    const bytes = watchBytes({ authorization: 'Bearer secret-ops' });
+    const answers = [];
+    for (let n = 0; n < 20; n += 1) {
+      const { socket, read, text } = await rawConnection(t, port, `127.0.0.${2 + (n % 4)}`);
+      read();
+      socket.write(bytes);
+      await until('it is answered', async () => text().includes('\r\n\r\n') && text().includes('{'));
+      answers.push(text());
+    }
+    const refused = answers.filter((text) => text.includes('16 tabs of ops watch events already'));
+    assert.deepEqual([refused.length, answers.indexOf(refused[0] ?? '')], [4, 16]);
   });
 
   it('are not for those who may not see them, or not any more', async (t) => {

@@ -65,6 +65,9 @@ describe('a login', () => {
     for (let tried = 0; tried < 10; tried += 1) assert.equal(await attempt(), 401);
     assert.equal(await attempt(), 429);
     assert.equal(refusals.length, 10);
+    // Whoever has a token is not locked out by who has none.
+    const right = await ask('/login', { method: 'POST', headers: FROM_PAGE, body: '{"token":"secret-ops"}' });
+    assert.equal(right.status, 200);
     assert.match(refusals[0] ?? '', /^127\.0\.0\.1 \/login this token is not known/);
   });
 
@@ -168,6 +171,20 @@ describe('a login', () => {
     const { headers } = await view.ask('/login', { method: 'POST', headers: { ...FROM_PAGE, cookie: planted }, body });
     assert.ok(!headers['set-cookie']?.[0]?.startsWith(planted));
     assert.equal((await view.call('AdminService/ListQueues', {}, { cookie: planted, ...FROM_PAGE })).status, 401);
+  });
+
+  it('is none when there are two: somebody at another port of this host may have added theirs', async (t) => {
+    const view = await consoleOf(t, { auth: true });
+    const [ada, ops] = [await loggedIn(view, 'secret-ada'), await loggedIn(view, 'secret-ops')];
+    for (const cookie of [`${ada}; ${ops}`, `${ops}; ${ada}`])
+      assert.equal(
+        (await view.call('AdminService/PauseQueue', { queue: 'ada.q' }, { cookie, ...FROM_PAGE })).status,
+        401,
+      );
+    assert.deepEqual(view.audit, []);
+    await view.ask('/logout', { method: 'POST', headers: { cookie: `${ada}; ${ops}`, ...FROM_PAGE } });
+    for (const cookie of [ada, ops])
+      assert.equal((await view.call('AdminService/ListQueues', {}, { cookie, ...FROM_PAGE })).status, 401);
   });
 
   it('does not stand in for a token that does not hold', async (t) => {

@@ -56,6 +56,14 @@ describe('where a call comes from', () => {
     }
   });
 
+  it('is the page itself also where browsers say no more than its origin: over plain HTTP beyond loopback', async (t) => {
+    const { call } = await consoleOf(t, { names: ['sidecar.example'] });
+    const host = 'sidecar.example:7422';
+    assert.equal((await call(...CHANGE, { host, origin: `http://${host}` })).status, 200);
+    assert.equal((await call(...CHANGE, { host, origin: 'http://sidecar.example' })).status, 403);
+    assert.equal((await call(...CHANGE, { host })).status, 403);
+  });
+
   it('is a tool: it may look; to change something it says so, or shows a token', async (t) => {
     const { call } = await consoleOf(t);
     assert.equal((await call(...LOOK)).status, 200);

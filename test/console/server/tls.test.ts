@@ -38,6 +38,19 @@ describe('the console over TLS', () => {
     const { status, headers } = await answerOf(message);
     assert.equal(status, 200);
     const [cookie = ''] = headers['set-cookie'] ?? [];
+    const plain = await new Promise((resolve) => {
+      const origin = `http://localhost:${port}`;
+      const asked = request({
+        ...{ host: '127.0.0.1', port, path: '/logout', method: 'POST', agent: false },
+        ...{ servername: 'localhost', ca: read('ca.pem'), headers: { host: `localhost:${port}`, origin } },
+      });
+      asked.once('response', (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      });
+      asked.end();
+    });
+    assert.equal(plain, 403, 'a page that came over plain HTTP is not ours');
     assert.match(
       cookie,
       new RegExp(`^__Host-keyturn_console_${port}=[\\w-]{43}; Path=/; HttpOnly; SameSite=Strict; Secure$`),
