@@ -52,13 +52,18 @@ export interface ApiOptions {
   readonly goesOn: (viewer: Viewer) => boolean;
 }
 
+interface Looker extends Viewer {
+  /** What they asked is answered for long: their connection gives its place to nobody. */
+  stays(): void;
+}
+
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
-const VIEWER = createContextKey<Viewer | undefined>(undefined);
+const VIEWER = createContextKey<Looker | undefined>(undefined);
 
 export class Api {
   readonly #feeds = new Map<Feed, Viewer>();
-  readonly #viewers = new WeakMap<object, Viewer>();
+  readonly #viewers = new WeakMap<object, Looker>();
   readonly #calls = new Map<string, CarriedByBytes>([...ADMIN_CALLS, ...LEADER_CALLS].map((call) => [call.path, call]));
   readonly #handle: Handle;
 
@@ -88,7 +93,7 @@ export class Api {
     return new Api(services, options);
   }
 
-  serve(request: IncomingMessage, response: ServerResponse, viewer: Viewer): void {
+  serve(request: IncomingMessage, response: ServerResponse, viewer: Looker): void {
     this.#viewers.set(request, viewer);
     cutUnread(response);
     this.#handle(request, response);
@@ -212,6 +217,7 @@ export class Api {
       if (signal.aborted) return undefined;
       const why = feed.begin();
       if (why !== undefined) throw refused(why);
+      viewer.stays();
       const told = feed.told();
       for (;;) {
         const next = await told.next();
@@ -241,7 +247,7 @@ function isStreaming(method: DescMethod): method is DescMethod & DescMethodServe
   return method.methodKind === 'server_streaming';
 }
 
-function viewerOf(values: HandlerContext['values']): Viewer {
+function viewerOf(values: HandlerContext['values']): Looker {
   const viewer = values.get(VIEWER);
   if (viewer === undefined) throw new ConnectError('nobody was let in with this call', Code.Internal);
   return viewer;

@@ -61,6 +61,8 @@ const LIMITS = {
 /** Whoever connects and does not shake hands. Node waits for two minutes. */
 const HANDSHAKE_TIMEOUT_MS = 5_000;
 const API = '/keyturn.v1.';
+/** Of a path, to the audit: the longest of a call has half of it. */
+const LONGEST_TOLD = 128;
 
 /** Rejects when the address is in use or not usable. */
 export async function startConsole(options: ConsoleOptions): Promise<ConsoleServer> {
@@ -69,9 +71,10 @@ export async function startConsole(options: ConsoleOptions): Promise<ConsoleServ
   const listener = (request: IncomingMessage, response: ServerResponse) => handle?.(request, response);
   const secure = certificates && createTlsServer({ ...LIMITS, ...demandsOf(certificates) }, listener);
   const server = secure ?? createServer(LIMITS, listener);
-  new Places(MOST_CONNECTIONS).of(server);
+  const places = new Places(MOST_CONNECTIONS);
+  places.of(server);
   const port = await listen(server, options);
-  const house = new House(options, port);
+  const house = new House(options, port, places);
   handle = (request, response) => void house.handle(request, response);
   return {
     port,
@@ -119,6 +122,7 @@ class House {
   constructor(
     private readonly options: ConsoleOptions,
     port: number,
+    private readonly places: Places,
   ) {
     const { access, coordinator, cluster, names, host, version } = options;
     const authenticator = access?.authenticator;
@@ -197,11 +201,17 @@ class House {
       const { refusal } = found;
       // A page that nobody has logged in to is no attempt to get in.
       if (refusal.kind === 'no_credentials' && request.headers.authorization !== undefined)
-        this.options.access?.refused(shownBy(request), fromOf(request), path, refusal.description);
+        this.options.access?.refused(
+          shownBy(request),
+          fromOf(request),
+          path.slice(0, LONGEST_TOLD),
+          refusal.description,
+        );
       return tellRefusal(response, 401, refusal);
     }
     const api = await this.#opening();
-    if (!request.socket.destroyed) api.serve(request, response, found.viewer);
+    if (!request.socket.destroyed)
+      api.serve(request, response, { ...found.viewer, stays: () => this.places.stays(request) });
   }
 
   /** With the first call: most consoles are never opened. */

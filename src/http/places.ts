@@ -13,6 +13,8 @@ export class Places {
   readonly #silent = new Set<Socket>();
   /** With how many requests. */
   readonly #asking = new Map<Socket, number>();
+  /** Of those with requests: who gives their place to nobody. */
+  readonly #staying = new Set<Socket>();
   /** By their ends. Over TLS requests come by another socket than the one that connected. */
   readonly #connected = new Map<string, Socket>();
 
@@ -23,6 +25,15 @@ export class Places {
     server.prependListener('request', (request, response) => this.#asks(request, response));
   }
 
+  /**
+   * Who makes this request is known, and is being answered for long: strangers in crowds do not take the place, until it is
+   * answered. Whoever calls this bounds how many there are.
+   */
+  stays(request: IncomingMessage): void {
+    const socket = this.#placeOf(request.socket);
+    if (socket !== undefined && this.#asking.has(socket)) this.#staying.add(socket);
+  }
+
   #take(socket: Socket): void {
     this.#silent.add(socket);
     const ends = endsOf(socket);
@@ -31,6 +42,7 @@ export class Places {
       if (this.#connected.get(ends) === socket) this.#connected.delete(ends);
       this.#silent.delete(socket);
       this.#asking.delete(socket);
+      this.#staying.delete(socket);
     });
     if (this.#silent.size + this.#asking.size > this.most) this.#longest(socket).destroy();
   }
@@ -38,8 +50,9 @@ export class Places {
   /** Where everybody else is being answered: who asked first. It may be one that does not read. */
   #longest(newcomer: Socket): Socket {
     const [silent] = this.#silent;
-    const [asking = newcomer] = this.#asking.keys();
-    return silent === undefined || silent === newcomer ? asking : silent;
+    if (silent !== undefined && silent !== newcomer) return silent;
+    for (const asking of this.#asking.keys()) if (!this.#staying.has(asking)) return asking;
+    return newcomer;
   }
 
   #asks(request: IncomingMessage, response: ServerResponse): void {
@@ -64,7 +77,10 @@ export class Places {
   #answered(socket: Socket): void {
     const others = (this.#asking.get(socket) ?? 1) - 1;
     if (others > 0) this.#asking.set(socket, others);
-    else if (this.#asking.delete(socket) && !socket.destroyed) this.#silent.add(socket);
+    else if (this.#asking.delete(socket)) {
+      this.#staying.delete(socket);
+      if (!socket.destroyed) this.#silent.add(socket);
+    }
   }
 }
 

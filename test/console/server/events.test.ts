@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { describe, it } from 'node:test';
 import { until } from '../../cli/keyturn-process.js';
-import { type Console, consoleOf, FROM_PAGE, framed, rawConnection, submit, watchBytes } from './console.js';
+import { type Console, consoleOf, FROM_PAGE, framed, headOf, rawConnection, submit, watchBytes } from './console.js';
 
 const LAST = 2;
 
@@ -122,6 +122,22 @@ describe('events for a tab', () => {
     view.endRevoked();
     await until('it is told why', async () => own.last !== undefined);
     assert.match(own.last, /unauthenticated.*log in again/);
+  });
+
+  it('go on though strangers come in crowds, and each takes its time', async (t) => {
+    const view = await consoleOf(t, { auth: true });
+    const tab = await Tab.open(view, { queue: 'ada.q' }, { authorization: 'Bearer secret-ada' });
+    await until('it has begun', async () => tab.messages.length > 0);
+    for (let n = 0; n < 300; n += 1) {
+      const { socket } = await rawConnection(t, view.port);
+      // Each is being answered before the next one comes.
+      socket.write(headOf('/login', 100, { expect: '100-continue' }));
+      await once(socket, 'data');
+    }
+    submit(view, 'ada.q', 'k');
+    await until('it is told, or cut off', async () => tab.events.length > 0 || tab.hasEnded);
+    assert.equal(tab.hasEnded, false);
+    tab.message.destroy();
   });
 
   it('end when the sidecar does', async (t) => {

@@ -96,6 +96,9 @@ describe('a login', () => {
     const { ask, refusals } = await consoleOf(t, { auth: true });
     await ask('/session', { headers: { authorization: 'Bearer guess' } });
     assert.match(refusals.join(), /^127\.0\.0\.1 \/session this token is not known/);
+    await ask(`/keyturn.v1.${'x'.repeat(10_000)}`, { method: 'POST', headers: { authorization: 'Bearer guess' } });
+    assert.match(refusals[1] ?? '', /this token is not known/);
+    assert.ok((refusals[1] ?? '').length < 500, 'a stranger fills no disk');
   });
 
   it('is no failure of the sidecar when its connection breaks', async (t) => {
