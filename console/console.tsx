@@ -2,13 +2,18 @@
 import { render } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { address, route } from './live/place.js';
-import { needsLogin } from './live/tab.js';
+import { needsLogin, returns } from './live/tab.js';
+import { Cluster } from './pages/cluster.js';
+import { DeadLetters } from './pages/dead-letters.js';
+import { Events } from './pages/events.js';
 import { KeyPage } from './pages/key.js';
+import { Leaders } from './pages/leaders.js';
 import { Login, leave, readSession } from './pages/login.js';
 import { Overview } from './pages/overview.js';
 import { QueuePage } from './pages/queue.js';
+import { Server } from './pages/server.js';
 import { Fence } from './parts/part.js';
-import { Heading, Shell, whoAmI } from './parts/shell.js';
+import { Heading, Shell } from './parts/shell.js';
 import type { Page } from './words/route.js';
 
 type Show = (props: { readonly words: URLSearchParams }) => preact.VNode;
@@ -17,10 +22,16 @@ const PAGES: Readonly<Partial<Record<Page, Show>>> = {
   overview: Overview,
   queue: QueuePage,
   key: KeyPage,
+  'dead-letters': DeadLetters,
+  leaders: Leaders,
+  cluster: Cluster,
+  events: Events,
+  server: Server,
 };
 
 function Console() {
-  useEffect(() => void readSession(), []);
+  // Whoever came back may be another version, or ask for a login.
+  useEffect(() => void readSession(), [returns.value]);
   const { page, words } = route.value;
   const Show = page === undefined ? undefined : PAGES[page];
   return (
@@ -37,7 +48,7 @@ function Console() {
               </p>
             </>
           ) : (
-            <Show key={`${address.value} ${whoAmI.value?.principal ?? ''}`} words={words} />
+            <Show key={address.value} words={words} />
           )}
         </Fence>
       )}

@@ -53,13 +53,17 @@ import type {
   SubmitRequest,
   TurnRef,
 } from './core/contract/model.js';
+import type { ServerView } from './core/contract/server.js';
+import type { ListSessionsRequest, SessionPage } from './core/contract/session-views.js';
 import type {
   CoordinatorEvent,
   CoordinatorStanding,
   CoordinatorStats,
   DeadLetterPage,
   EvictionView,
+  GetItemRequest,
   ItemChoice,
+  ItemReport,
   KeyExplanation,
   KeyPage,
   LimitsChange,
@@ -78,6 +82,8 @@ export * from './core/contract/leader.js';
 export type * from './core/contract/limits.js';
 export type * from './core/contract/model.js';
 export type * from './core/contract/policy.js';
+export type * from './core/contract/server.js';
+export type * from './core/contract/session-views.js';
 export type * from './core/contract/settings.js';
 export type * from './core/contract/views.js';
 
@@ -172,7 +178,9 @@ export interface Administration {
   by?(principal: string): Administration;
   listQueues(request: ListQueuesRequest): Promise<Result<QueuePage>>;
   listKeys(request: ListKeysRequest): Promise<Result<KeyPage>>;
+  listSessions(request: ListSessionsRequest): Promise<Result<SessionPage>>;
   explainKey(queue: string, key: string): Promise<Result<KeyExplanation>>;
+  getItem(request: GetItemRequest): Promise<Result<ItemReport>>;
   evictHolder(queue: string, key: string): Promise<Result<EvictionView>>;
   retryNow(request: RetryNowRequest): Promise<Result<RetryNowView>>;
   resumeKey(queue: string, key: string): Promise<Result<{ readonly resumed: boolean; readonly state: LaneState }>>;
@@ -199,6 +207,11 @@ export interface Leaders {
   awaitLeader(request: AwaitLeaderRequest, reply: Reply<GroupView>): Waiting;
   /** @param principal who asks: a home elsewhere is told it; unset: nobody was asked who they are */
   yieldLeader(group: string, reply: Reply<YieldView>, principal?: string): void;
+}
+
+/** What people ask about the sidecar that they ask. */
+export interface Desk {
+  view(): Promise<Result<ServerView>>;
 }
 
 /** What people ask about the cluster that this coordinator is of, and do to it. */

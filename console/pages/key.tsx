@@ -37,9 +37,9 @@ export function KeyPage({ words }: { readonly words: URLSearchParams }) {
       <Told asked={asked}>
         {(told) => (
           <>
-            <Why told={told} />
+            <Why queue={queue} keyName={key} told={told} />
             <KeyActs queue={queue} keyName={key} told={told} done={() => asked.refresh()} />
-            <Line queue={queue} told={told} />
+            <Line told={told} />
           </>
         )}
       </Told>
@@ -48,7 +48,13 @@ export function KeyPage({ words }: { readonly words: URLSearchParams }) {
   );
 }
 
-function Why({ told }: { readonly told: Explained }) {
+interface WhyProps {
+  readonly queue: string;
+  readonly keyName: string;
+  readonly told: Explained;
+}
+
+function Why({ queue, keyName, told }: WhyProps) {
   const {
     holder,
     waiting = 0,
@@ -96,7 +102,13 @@ function Why({ told }: { readonly told: Explained }) {
         </p>
       )}
       <Missing of={told.unavailable} />
-      {deadLetters > 0 && <p>{counted(deadLetters, 'dead letter')} of this key.</p>}
+      {deadLetters > 0 && (
+        <p>
+          <a href={hrefOf('dead-letters', { queue, key: keyName })}>
+            {counted(deadLetters, 'dead letter')} of this key
+          </a>
+        </p>
+      )}
     </section>
   );
 }
@@ -122,7 +134,7 @@ function Holder({ told: { holder } }: { readonly told: Explained }) {
   );
 }
 
-function Line({ queue, told }: { readonly queue: string; readonly told: Explained }) {
+function Line({ told }: { readonly told: Explained }) {
   const { line = [], waiting = 0 } = told;
   if (waiting === 0) return null;
   return (
@@ -141,7 +153,7 @@ function Line({ queue, told }: { readonly queue: string; readonly told: Explaine
           </thead>
           <tbody>
             {line.map((entry, at) => (
-              <Entry key={`${entry.kind}${entry.id}`} queue={queue} at={at} entry={entry} />
+              <Entry key={`${entry.kind}${entry.id}`} at={at} entry={entry} />
             ))}
           </tbody>
         </table>
@@ -151,7 +163,7 @@ function Line({ queue, told }: { readonly queue: string; readonly told: Explaine
   );
 }
 
-function Entry({ queue, at, entry }: { readonly queue: string; readonly at: number; readonly entry: Json<LineEntry> }) {
+function Entry({ at, entry }: { readonly at: number; readonly entry: Json<LineEntry> }) {
   const { kind, id = '', after = [], afterCount = 0 } = entry;
   return (
     <tr>
@@ -160,14 +172,7 @@ function Entry({ queue, at, entry }: { readonly queue: string; readonly at: numb
         <Age since={entry.since} />
       </td>
       <td>
-        {kind}{' '}
-        {kind === 'item' ? (
-          <a href={hrefOf('item', { queue, id })}>
-            <Text of={id} />
-          </a>
-        ) : (
-          <Text of={id} />
-        )}
+        {kind} <Text of={id} />
       </td>
       <td>{kind === 'item' ? counted(entry.attempts ?? 0, 'time') : ''}</td>
       <td>
@@ -178,10 +183,7 @@ function Entry({ queue, at, entry }: { readonly queue: string; readonly at: numb
             <ul class="tree">
               {after.map((one) => (
                 <li key={`${one.queue} ${one.itemId}`}>
-                  <a href={hrefOf('item', { queue: one.queue, id: one.itemId })}>
-                    <Text of={one.itemId} />
-                  </a>{' '}
-                  in <QueueLink queue={one.queue ?? ''} />
+                  <Text of={one.itemId} /> in <QueueLink queue={one.queue ?? ''} />
                 </li>
               ))}
             </ul>
@@ -221,7 +223,7 @@ function History({ queue, keyName, asked }: HistoryProps) {
       {events.value.length === 0 ? (
         <p class="faint">Nothing since you opened this page.</p>
       ) : (
-        <EventList of={events.value} queue={queue} />
+        <EventList of={events.value} />
       )}
     </Part>
   );

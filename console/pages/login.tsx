@@ -6,12 +6,16 @@ import { messageOf, send } from '../wire/client.js';
 
 const JSON_BODY = { 'content-type': 'application/json' };
 
+/** The version of the sidecar that this page came from. */
+let loadedFrom: string | undefined;
+
 /** Asks who the sidecar takes this browser for. */
 export async function readSession(): Promise<void> {
   try {
     const said = await send('/session', {}, undefined);
-    const { auth, principal } = wordsOf(said);
-    whoAmI.value = { principal, canLeave: auth && principal !== '' };
+    const { auth, principal, version } = wordsOf(said);
+    loadedFrom ??= version;
+    whoAmI.value = { principal, canLeave: auth && principal !== '', version, isOld: version !== loadedFrom };
     needsLogin.value = auth && principal === '';
     answered();
   } catch (error) {
@@ -19,11 +23,12 @@ export async function readSession(): Promise<void> {
   }
 }
 
-function wordsOf(said: unknown): { readonly auth: boolean; readonly principal: string } {
-  if (typeof said !== 'object' || said === null) return { auth: false, principal: '' };
+function wordsOf(said: unknown): { readonly auth: boolean; readonly principal: string; readonly version: string } {
+  if (typeof said !== 'object' || said === null) return { auth: false, principal: '', version: '' };
   const auth = 'auth' in said && said.auth === true;
   const principal = 'principal' in said && typeof said.principal === 'string' ? said.principal : '';
-  return { auth, principal };
+  const version = 'version' in said && typeof said.version === 'string' ? said.version : '';
+  return { auth, principal, version };
 }
 
 export async function leave(): Promise<void> {

@@ -75,14 +75,13 @@ function Stuck() {
 }
 
 function StuckKeys({ trouble }: { readonly trouble: Trouble }) {
-  const { queue, parked, waits } = trouble;
+  const { queue, parked, waits, dead } = trouble;
   const asked = useAsked([queue, parked > 0, waits], 5 * EVERY_MS, async (signal) => {
     if (parked === 0 && !waits) return [];
     const state = parked > 0 ? 'LANE_STATE_PARK' : 'LANE_STATE_UNSPECIFIED';
     const { keys = [] } = await ask('ListKeys', { queue, state, pageSize: KEYS_SHOWN }, signal);
     return keys;
   });
-  const dead = trouble.what.some((one) => one.includes('dead letter'));
   return (
     <Told asked={asked}>
       {(keys) => (
@@ -92,7 +91,7 @@ function StuckKeys({ trouble }: { readonly trouble: Trouble }) {
               <KeyLink queue={queue} keyName={key} />
             </li>
           ))}
-          {dead && (
+          {dead > 0 && (
             <li>
               <a href={hrefOf('dead-letters', { queue })}>dead letters</a>
             </li>

@@ -12,12 +12,28 @@ import { ageOf, lengthOf } from '../words/times.js';
 import { Search } from './search.js';
 
 /** Pages that are reached from everywhere; the others need a name. */
-const PLACES: readonly (readonly [Page, string])[] = [['overview', 'Overview']];
+const PLACES: readonly (readonly [Page, string])[] = [
+  ['overview', 'Overview'],
+  ['dead-letters', 'Dead letters'],
+  ['leaders', 'Leaders'],
+  ['cluster', 'Cluster'],
+  ['events', 'Events'],
+  ['server', 'Server'],
+];
 
 /** More than that somebody wants to know of: certificates and logs have the other time. */
 const CLOCK_OFF_MS = 5_000;
 
-export const whoAmI = signal<{ readonly principal: string; readonly canLeave: boolean } | undefined>(undefined);
+interface Who {
+  /** Empty: nobody is asked who they are. */
+  readonly principal: string;
+  readonly canLeave: boolean;
+  readonly version: string;
+  /** The page was loaded from another version. */
+  readonly isOld: boolean;
+}
+
+export const whoAmI = signal<Who | undefined>(undefined);
 
 export function Shell({ children, leave }: { readonly children: ComponentChildren; readonly leave: () => void }) {
   const who = whoAmI.value;
@@ -49,6 +65,14 @@ export function Shell({ children, leave }: { readonly children: ComponentChildre
         )}
       </header>
       <Away />
+      {who?.isOld === true && (
+        <p class="note" role="status">
+          The sidecar is of another version now.{' '}
+          <button type="button" onClick={() => location.reload()}>
+            Load the page anew
+          </button>
+        </p>
+      )}
       <main id="content" tabIndex={-1}>
         {children}
       </main>

@@ -2,7 +2,6 @@
 import type { Told } from '../live/events.js';
 import { now } from '../live/tab.js';
 import { eventWords } from '../words/events.js';
-import { hrefOf } from '../words/route.js';
 import { ageOf, momentOf } from '../words/times.js';
 import { Age, Text } from './small.js';
 
@@ -53,7 +52,7 @@ export function Timeline({ of, since }: { readonly of: readonly Told[]; readonly
   );
 }
 
-export function EventList({ of, queue }: { readonly of: readonly Told[]; readonly queue: string }) {
+export function EventList({ of }: { readonly of: readonly Told[] }) {
   return (
     <table class="compact">
       <caption class="unseen">What happened, newest first</caption>
@@ -76,12 +75,7 @@ export function EventList({ of, queue }: { readonly of: readonly Told[]; readonl
               <Text of={event.consumerId} />
             </td>
             <td>
-              <Text of={event.detail} />{' '}
-              {event.itemId !== undefined && event.itemId !== '' && (
-                <a href={hrefOf('item', { queue, id: event.itemId })}>
-                  <Text of={event.itemId} />
-                </a>
-              )}
+              <Text of={event.detail} /> <Text of={event.itemId} />
             </td>
           </tr>
         ))}

@@ -22,6 +22,10 @@ export type Answer<M extends Method> = Calls[M]['answer'];
 
 const OF_LEADERS: ReadonlySet<string> = new Set(['GetLeader', 'YieldLeader']);
 const ANSWER_WITHIN_MS = 15_000;
+/** What is done to many may take longer than what is asked. */
+const DONE_WITHIN_MS = 300_000;
+
+const ONLY_ASKS = /^(Get|List|Explain)/;
 
 /** Why a call has no answer. `unreachable`: no sidecar said anything, or what said it was none. */
 export class CallError extends Error {
@@ -39,12 +43,9 @@ export function pathOf(method: string): string {
 }
 
 export async function ask<M extends Method>(method: M, request: Request<M>, signal?: AbortSignal): Promise<Answer<M>> {
-  const answer = await send(
-    pathOf(method),
-    { 'content-type': 'application/json', 'connect-protocol-version': '1' },
-    JSON.stringify(request),
-    signal,
-  );
+  const within = ONLY_ASKS.test(method) ? ANSWER_WITHIN_MS : DONE_WITHIN_MS;
+  const headers = { 'content-type': 'application/json', 'connect-protocol-version': '1' };
+  const answer = await send(pathOf(method), headers, JSON.stringify(request), signal, within);
   // The page and the proto are of one version with the sidecar that serves them, and it wrote the answer by that proto.
   return answer as Answer<M>;
 }
@@ -55,8 +56,9 @@ export async function send(
   headers: Readonly<Record<string, string>>,
   body: string | undefined,
   signal?: AbortSignal,
+  within = ANSWER_WITHIN_MS,
 ): Promise<unknown> {
-  const limit = AbortSignal.timeout(ANSWER_WITHIN_MS);
+  const limit = AbortSignal.timeout(within);
   const init: RequestInit = {
     method: body === undefined ? 'GET' : 'POST',
     headers,
@@ -73,7 +75,10 @@ export async function send(
     text = await response.text();
   } catch (error) {
     if (signal?.aborted === true) throw error;
-    throw new CallError('unreachable', limit.aborted ? 'the sidecar did not answer in 15 s' : 'the sidecar is away');
+    throw new CallError(
+      'unreachable',
+      limit.aborted ? `the sidecar did not answer in ${within / 1_000} s` : 'the sidecar is away',
+    );
   }
   const said = parsed(text);
   if (response.ok && said !== undefined) return said;

@@ -11,6 +11,7 @@ export interface Trouble {
   readonly what: readonly string[];
   readonly parked: number;
   readonly waits: boolean;
+  readonly dead: number;
   /** The larger the sooner it is shown. */
   readonly weight: number;
 }
@@ -37,5 +38,5 @@ export function troubleOf(queue: Queue): Trouble | undefined {
   if (what.length === 0) return undefined;
   const weight =
     (parked > 0 ? 4e9 : 0) + (queue.paused === true ? 2e9 : 0) + (waits ? 1e9 + Math.min(waited, 9e8) : 0) + dead;
-  return { queue: queue.name ?? '', what, parked, waits, weight };
+  return { queue: queue.name ?? '', what, parked, waits, dead, weight };
 }

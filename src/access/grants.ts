@@ -24,7 +24,7 @@ export class Grants {
   readonly #queues: Verbs;
   readonly #groups: Verbs;
 
-  constructor(rights: readonly Right[]) {
+  constructor(readonly rights: readonly Right[]) {
     this.#queues = new Verbs(rights, 'queues');
     this.#groups = new Verbs(rights, 'groups');
   }

@@ -4,7 +4,10 @@ import type {
   Administration,
   DeadLetterPage,
   EvictionView,
+  GetItemRequest,
   ItemChoice,
+  ItemRef,
+  ItemReport,
   KeyExplanation,
   KeyPage,
   LaneState,
@@ -13,16 +16,18 @@ import type {
   ListDeadLettersRequest,
   ListKeysRequest,
   ListQueuesRequest,
+  ListSessionsRequest,
   QueuePage,
   QueueView,
   Result,
   RetryNowRequest,
   RetryNowView,
+  SessionPage,
   Unavailable,
   Watch,
   Watcher,
 } from '../coordinator.js';
-import { plainId, withPlainId } from './own-ids.js';
+import { ownId, plainId, withPlainId } from './own-ids.js';
 import { EVERYTHING, notAllowed } from './permitted.js';
 import type { Principal } from './principal.js';
 import type { Verb } from './settings.js';
@@ -60,6 +65,23 @@ export class PermittedAdministration implements Administration {
     }
   }
 
+  /** All for those who may view everything, else one's own; turns of queues that may not be viewed are counted, not named. */
+  async listSessions(request: ListSessionsRequest): Promise<Result<SessionPage>> {
+    const { allowance, grants } = this.principal;
+    const refusal = allowance?.asks();
+    if (refusal !== undefined) return { ok: false, refusal };
+    const own = ownId(this.principal, '');
+    const prefix = grants.mayEverywhere('view') ? '' : own;
+    // A token of another's page begins before or behind one's own ids, and shows none of theirs.
+    const found = await this.admin.listSessions({ ...request, prefix });
+    if (!found.ok) return found;
+    const sessions = found.value.sessions.map((one) => ({
+      ...one,
+      held: one.held.filter(({ queue }) => grants.mayQueue('view', queue)),
+    }));
+    return { ok: true, value: { ...found.value, sessions } };
+  }
+
   async listKeys(request: ListKeysRequest): Promise<Result<KeyPage>> {
     return this.#refused('view', request.queue) ?? this.admin.listKeys(request);
   }
@@ -68,7 +90,20 @@ export class PermittedAdministration implements Administration {
     const refused = this.#refused('view', queue);
     if (refused !== undefined) return refused;
     const found = await this.admin.explainKey(queue, key);
-    return found.ok ? { ok: true, value: plainExplanation(found.value) } : found;
+    return found.ok ? { ok: true, value: this.#ownNames(plainExplanation(found.value)) } : found;
+  }
+
+  /** What it carries is for those who may see payloads. */
+  async getItem(request: GetItemRequest): Promise<Result<ItemReport>> {
+    const refused = this.#refused('view', request.queue);
+    if (refused !== undefined) return refused;
+    if (request.withPayload && !this.principal.grants.mayQueue('payload', request.queue))
+      return { ok: false, refusal: notAllowed(this.principal, 'payload', `queue ${request.queue}`) };
+    const found = await this.admin.getItem(request);
+    if (!found.ok) return found;
+    const { after, why, named, ...rest } = found.value;
+    const seen = after && { ...after, first: after.first.filter((one) => this.#sees(one)) };
+    return { ok: true, value: { ...rest, after: seen, why: this.#withoutForeign(why, named) } };
   }
 
   async evictHolder(queue: string, key: string): Promise<Result<EvictionView>> {
@@ -76,7 +111,9 @@ export class PermittedAdministration implements Administration {
   }
 
   async retryNow(request: RetryNowRequest): Promise<Result<RetryNowView>> {
-    return this.#refused('operate', request.queue) ?? this.admin.retryNow(request);
+    const answer = this.#refused('operate', request.queue) ?? (await this.admin.retryNow(request));
+    if (answer.ok || answer.refusal.kind !== 'not_delayed' || answer.refusal.after === undefined) return answer;
+    return { ok: false, refusal: { ...answer.refusal, after: answer.refusal.after.filter((one) => this.#sees(one)) } };
   }
 
   async resumeKey(
@@ -123,6 +160,27 @@ export class PermittedAdministration implements Administration {
 
   watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch> {
     return this.#refused('view', queue) ?? this.admin.watch(queue, key, watcher);
+  }
+
+  /** What an item waits for may be of queues that whoever asks may not view: how many they are is told, not which. */
+  #ownNames(found: KeyExplanation): KeyExplanation {
+    const why = this.#withoutForeign(found.why, found.named);
+    const line = found.line.map((entry) => {
+      const { after } = entry;
+      if (after === undefined || after.first.every((one) => this.#sees(one))) return entry;
+      return { ...entry, after: { ...after, first: after.first.filter((one) => this.#sees(one)) } };
+    });
+    return { ...found, why, line, named: undefined };
+  }
+
+  #withoutForeign(why: string, named: KeyExplanation['named']): string {
+    return (named ?? [])
+      .filter((one) => !this.#sees(one))
+      .reduce((text, one) => text.replaceAll(one.as, 'an item of another queue'), why);
+  }
+
+  #sees({ queue }: ItemRef): boolean {
+    return this.principal.grants.mayQueue('view', queue);
   }
 
   /** @param queue unset: all that there are and will be */

@@ -4,6 +4,7 @@ import type {
   Calls,
   Cluster,
   Coordinator,
+  Desk,
   Leaders,
   Result,
   Session,
@@ -12,6 +13,7 @@ import type {
 import { PermittedCalls } from './permitted.js';
 import { PermittedAdministration } from './permitted-admin.js';
 import { PermittedCluster } from './permitted-cluster.js';
+import { PermittedDesk } from './permitted-desk.js';
 import { PermittedLeaders } from './permitted-leaders.js';
 import { PermittedSession } from './permitted-session.js';
 import type { Principal } from './principal.js';
@@ -22,16 +24,20 @@ export class PermittedPort {
   /** Unset: this sidecar stands alone. */
   readonly cluster: Cluster | undefined;
   readonly leaders: Leaders;
+  /** Unset: it tells nothing of itself. */
+  readonly desk: Desk | undefined;
 
   constructor(
     private readonly coordinator: Coordinator,
     cluster: Cluster | undefined,
     private readonly principal: Principal,
+    desk?: Desk,
   ) {
     this.calls = new PermittedCalls(coordinator, principal);
     const { admin } = coordinator;
     this.admin = new PermittedAdministration(admin.by?.(principal.name) ?? admin, principal);
     this.leaders = new PermittedLeaders(coordinator.leaders, principal);
+    this.desk = desk && new PermittedDesk(desk, principal);
     this.cluster = cluster && new PermittedCluster(cluster, principal);
   }
 

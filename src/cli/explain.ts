@@ -71,6 +71,7 @@ function toText(
     holdUntil !== undefined && state === 'INIT' && ['gate', holdText(holdUntil)],
     ...remedies(queue, key, state, isPaused).map((remedy): [string, string] => ['command', remedy]),
     key !== '' && ['holder', holder === undefined ? 'nobody' : holderText(holder)],
+    holder !== undefined && holder.heldItems.length > 0 && ['items', heldText(holder)],
     ['line', lineText(waitingCallers, waitingItems)],
     attempts > 0 && ['attempts', count(attempts)],
     lastError !== undefined && ['last error', lastError],
@@ -116,6 +117,15 @@ function holderText({ consumerId, token, since, items, heldForTicket, ...life }:
   return parts.filter((part) => part !== '').join(', ');
 }
 
+function heldText({ heldItems, items }: HolderView): string {
+  const told = heldItems.map(({ itemId, attempt, traceId }) => {
+    const trace = traceId === undefined ? '' : `, trace ${traceId}`;
+    return `${plain(itemId)} (attempt ${attempt}${trace})`;
+  });
+  const more = items - told.length;
+  return `${told.join(', ')}${more > 0 ? ` and ${count(more)} more` : ''}`;
+}
+
 function lifeText({ leaseLeft, renewals, session }: Pick<HolderView, 'leaseLeft' | 'renewals' | 'session'>): string {
   const end = leaseLeft === Number.POSITIVE_INFINITY ? '' : `ends in ${humanDuration(leaseLeft)}`;
   if (session === undefined) return `lease ${end}, ${amount(renewals, 'renewal')}`;
@@ -130,16 +140,18 @@ function lineText(callers: number, items: number): string {
 
 function entryTable({ line, waitingCallers, waitingItems }: KeyExplanation): string {
   if (line.length === 0) return '';
+  const isTraced = line.some(({ traceId }) => traceId !== undefined);
   const rows = line.map((entry, at) => [
     String(at + 1),
     entry.kind,
     plain(entry.id),
     ago(entry.since),
+    ...(isTraced ? [entry.traceId ?? ''] : []),
     attemptsText(entry),
   ]);
   const more = waitingCallers + waitingItems - line.length;
   const rest = more > 0 ? `and ${count(more)} more\n` : '';
-  return `\n${alignColumns([['#', 'WHAT', 'ID', 'WAITS SINCE', 'ATTEMPTS'], ...rows])}${rest}`;
+  return `\n${alignColumns([['#', 'WHAT', 'ID', 'WAITS SINCE', ...(isTraced ? ['TRACE'] : []), 'ATTEMPTS'], ...rows])}${rest}`;
 }
 
 function attemptsText({ kind, attempts, lastError, after }: LineEntryView): string {
@@ -173,7 +185,15 @@ function toJson(queue: string, key: string, explanation: KeyExplanation): Readon
   };
 }
 
-function entryJson({ kind, id, since, attempts, lastError, after }: LineEntryView): Readonly<Record<string, unknown>> {
+function entryJson({
+  kind,
+  id,
+  since,
+  attempts,
+  lastError,
+  after,
+  traceId,
+}: LineEntryView): Readonly<Record<string, unknown>> {
   return {
     kind,
     id,
@@ -182,6 +202,7 @@ function entryJson({ kind, id, since, attempts, lastError, after }: LineEntryVie
     last_error: lastError,
     after: after?.first.map(({ queue, itemId }) => ({ queue, item_id: itemId })),
     after_count: after?.count,
+    trace_id: traceId,
   };
 }
 
@@ -196,6 +217,11 @@ function holderJson(holder: HolderView): Readonly<Record<string, unknown>> {
     held_for_ticket: holder.heldForTicket,
     session_id: holder.session?.id,
     session_broken_since: instantOrUnset(holder.session?.brokenSince),
+    held_items: holder.heldItems.map(({ itemId, attempt, traceId }) => ({
+      item_id: itemId,
+      attempt,
+      trace_id: traceId,
+    })),
   };
 }
 

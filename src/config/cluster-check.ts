@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CLUSTER_DEFAULTS, type ClusterFields, PEER_TLS, type PeerTlsSettings } from './cluster-settings.js';
 import { formatDuration } from './duration.js';
+import { unfitForPeers } from './peer-certificate.js';
 import type { Problems } from './problem.js';
 import type { ServerSettings } from './server-settings.js';
 import { examineTls, readTlsFilesNow } from './tls-files.js';
@@ -65,7 +66,18 @@ function checkPeerTls({ cluster: { tls }, placeOf, problems }: About): void {
   if (given.length < 3) return;
   const files = { cert, key, clientCa: ca };
   const examined = examineTls(files, readTlsFilesNow(files));
-  if (examined.ok) return;
+  if (examined.ok) {
+    const unfit = unfitForPeers(examined.material);
+    if (unfit !== undefined) {
+      const { field, what } = unfit;
+      problems.add(
+        PEER_TLS.path + field,
+        placeOf.peerTls(field) ?? SOMEWHERE,
+        `is ${showText(tls[field] ?? '')}, ${what}`,
+      );
+    }
+    return;
+  }
   for (const { file, what } of examined.problems) {
     const field = file === 'clientCa' ? 'ca' : file;
     problems.add(PEER_TLS.path + field, placeOf.peerTls(field) ?? SOMEWHERE, what);

@@ -112,7 +112,8 @@ function part<T>(read: TlsContents, file: File, parse: (pem: string) => T, wrong
   }
 }
 
-function certificatesIn(pem: string): readonly X509Certificate[] {
+/** @throws if one of them is damaged or cut off, or there is none */
+export function certificatesIn(pem: string): readonly X509Certificate[] {
   const blocks = pem.match(CERTIFICATES) ?? [];
   if (blocks.length === 0) throw new Error('there is no certificate in it');
   // What is left of one that was cut off: OpenSSL takes those before it, and is silent.

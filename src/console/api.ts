@@ -25,7 +25,7 @@ import {
 } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { Limits, Refusal } from '../coordinator.js';
-import { type Audited, auditEntry } from '../grpc/call/audit.js';
+import { type Audited, auditEntry, OK } from '../grpc/call/audit.js';
 import { type Log, report } from '../grpc/call/handler.js';
 import type { Observe } from '../grpc/call/observe.js';
 import { type CallStatus, codeName, detailsOf, internalStatus, statusOf } from '../grpc/call/status.js';
@@ -33,7 +33,9 @@ import { ADMIN_CALLS } from '../grpc/services/admin-service.js';
 import { LEADER_CALLS } from '../grpc/services/leader-service.js';
 import type { CarriedByBytes } from '../grpc/services/person-call.js';
 import { eventsBytes, WATCH_EVENTS, watchedOf } from '../grpc/services/watched-bytes.js';
-import { Feed } from './feed.js';
+import { Feed, NOT_ANY_MORE } from './feed.js';
+import { noRoom } from './room.js';
+import { cutUnread } from './unread.js';
 import type { Viewer } from './viewer.js';
 
 /** Beside this file as the build lays them out. */
@@ -41,10 +43,6 @@ const DESCRIPTORS = new URL('../grpc/descriptors.binpb', import.meta.url);
 const SERVICES = ['keyturn.v1.AdminService', 'keyturn.v1.LeaderService'];
 /** Of a request. The largest that a person makes names 1,000 items. */
 const LONGEST_REQUEST = 1_048_576;
-/** Tabs that look on at once: of all people, and of one address. */
-const MOST_FEEDS = 64;
-const MOST_FEEDS_OF_ONE = 16;
-
 export interface ApiOptions {
   readonly limits: Limits;
   readonly audited?: Audited | undefined;
@@ -54,13 +52,18 @@ export interface ApiOptions {
   readonly goesOn: (viewer: Viewer) => boolean;
 }
 
+interface Looker extends Viewer {
+  /** What they asked is answered for long: their connection gives its place to nobody. */
+  stays(): void;
+}
+
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
-const VIEWER = createContextKey<Viewer | undefined>(undefined);
+const VIEWER = createContextKey<Looker | undefined>(undefined);
 
 export class Api {
-  readonly #feeds = new Map<Feed, string>();
-  readonly #viewers = new WeakMap<object, Viewer>();
+  readonly #feeds = new Map<Feed, Viewer>();
+  readonly #viewers = new WeakMap<object, Looker>();
   readonly #calls = new Map<string, CarriedByBytes>([...ADMIN_CALLS, ...LEADER_CALLS].map((call) => [call.path, call]));
   readonly #handle: Handle;
 
@@ -90,8 +93,9 @@ export class Api {
     return new Api(services, options);
   }
 
-  serve(request: IncomingMessage, response: ServerResponse, viewer: Viewer): void {
+  serve(request: IncomingMessage, response: ServerResponse, viewer: Looker): void {
     this.#viewers.set(request, viewer);
+    cutUnread(response);
     this.#handle(request, response);
   }
 
@@ -132,14 +136,17 @@ export class Api {
     let answered: unknown;
     let status: CallStatus | undefined;
     try {
-      const done = await call.carryOut(viewer.port, bytes, limits, callerOf(viewer));
-      ({ asked, answered } = done);
-      if (done.outcome.ok) return done.outcome.bytes;
-      status = statusOf(done.outcome.refusal);
+      // What was let in with the head of a request may have ended by the time its body came.
+      if (this.options.goesOn(viewer)) {
+        const done = await call.carryOut(viewer.port, bytes, limits, callerOf(viewer));
+        ({ asked, answered } = done);
+        if (done.outcome.ok) return done.outcome.bytes;
+        status = statusOf(done.outcome.refusal);
+      } else status = statusOf(NOT_ANY_MORE);
     } catch (error) {
       status = internalStatus(report(this.options, path, error));
     } finally {
-      const code = status === undefined ? 'OK' : codeName(status.code);
+      const code = status === undefined ? OK : codeName(status.code);
       observe({ method: path, code, seconds: (performance.now() - started) / 1_000 });
       const { from, principal } = viewer;
       const told = { who: principal?.name, from, over: 'console', path, asked, answered } as const;
@@ -156,50 +163,78 @@ export class Api {
     });
   }
 
+  /** Counted once, when it ends, whoever ended it. @throws ConnectError */
+  async *#watch(bytes: Uint8Array, context: HandlerContext): AsyncGenerator<Uint8Array> {
+    const started = performance.now();
+    const told = this.#told(bytes, context);
+    let code: string | undefined = codeName(Code.Canceled);
+    const count = () => {
+      if (code === undefined) return;
+      this.options.observe({ method: WATCH_EVENTS, code, seconds: (performance.now() - started) / 1_000 });
+      code = undefined;
+    };
+    context.signal.addEventListener('abort', count, { once: true });
+    const failed = (error: unknown): ConnectError => {
+      const known =
+        error instanceof ConnectError ? error : errorOf(internalStatus(report(this.options, WATCH_EVENTS, error)));
+      if (code !== undefined) code = codeName(known.code);
+      return known;
+    };
+    try {
+      for (;;) {
+        const next = await told.next().catch((error: unknown) => Promise.reject(failed(error)));
+        if (next.done === true) {
+          if (code !== undefined) code = OK;
+          return;
+        }
+        yield next.value;
+      }
+    } finally {
+      count();
+      await told.return(undefined);
+    }
+  }
+
   /** @throws ConnectError */
-  async *#watch(bytes: Uint8Array, { values, signal }: HandlerContext): AsyncGenerator<Uint8Array> {
+  async *#told(bytes: Uint8Array, { values, signal }: HandlerContext): AsyncGenerator<Uint8Array, undefined> {
     const viewer = viewerOf(values);
     const wanted = watchedOf(bytes, this.options.limits, callerOf(viewer));
-    const refusal = wanted.ok ? this.#noRoom(viewer) : wanted.refusal;
+    const refusal = wanted.ok ? this.#whyNot(viewer) : wanted.refusal;
     if (!wanted.ok || refusal !== undefined) throw refused(refusal);
     const { queue, key } = wanted.value;
     const feed = new Feed(
       (watcher) => viewer.port.admin.watch(queue, key, watcher),
       () => this.options.goesOn(viewer),
-      () => viewer.cut(),
     );
-    const end = () => feed.end();
-    signal.addEventListener('abort', end, { once: true });
-    this.#feeds.set(feed, addressOf(viewer));
+    // Not only below: the library waits for ever for a reader that is gone and had not read, and asks us for nothing more.
+    const leave = () => {
+      this.#feeds.delete(feed);
+      feed.end();
+    };
+    signal.addEventListener('abort', leave, { once: true });
+    this.#feeds.set(feed, viewer);
     try {
-      if (signal.aborted) return;
+      if (signal.aborted) return undefined;
       const why = feed.begin();
       if (why !== undefined) throw refused(why);
+      viewer.stays();
       const told = feed.told();
       for (;;) {
         const next = await told.next();
         if (next.done === true) {
           if (next.value !== undefined) throw refused(next.value);
-          return;
+          return undefined;
         }
         yield eventsBytes(next.value.events, next.value.missed);
       }
     } finally {
-      this.#feeds.delete(feed);
-      signal.removeEventListener('abort', end);
-      feed.end();
+      signal.removeEventListener('abort', leave);
+      leave();
     }
   }
 
-  #noRoom(viewer: Viewer): Refusal | undefined {
-    const from = addressOf(viewer);
-    let own = 0;
-    for (const one of this.#feeds.values()) if (one === from) own += 1;
-    const [limit, whose] =
-      own >= MOST_FEEDS_OF_ONE ? [MOST_FEEDS_OF_ONE, `of ${from}`] : [MOST_FEEDS, 'of all who look'];
-    if (own < MOST_FEEDS_OF_ONE && this.#feeds.size < MOST_FEEDS) return undefined;
-    const description = `${limit} tabs ${whose} watch events already; close one, or hide it`;
-    return { kind: 'limit', subject: 'console', description, limit, retryAfter: 5_000 };
+  #whyNot(viewer: Viewer): Refusal | undefined {
+    return this.options.goesOn(viewer) ? noRoom(this.#feeds.values(), viewer) : NOT_ANY_MORE;
   }
 }
 
@@ -212,7 +247,7 @@ function isStreaming(method: DescMethod): method is DescMethod & DescMethodServe
   return method.methodKind === 'server_streaming';
 }
 
-function viewerOf(values: HandlerContext['values']): Viewer {
+function viewerOf(values: HandlerContext['values']): Looker {
   const viewer = values.get(VIEWER);
   if (viewer === undefined) throw new ConnectError('nobody was let in with this call', Code.Internal);
   return viewer;
@@ -220,10 +255,6 @@ function viewerOf(values: HandlerContext['values']): Viewer {
 
 function callerOf({ from }: Viewer): { getPeer(): string; getDeadline(): number; waiting: number } {
   return { getPeer: () => from, getDeadline: () => Number.POSITIVE_INFINITY, waiting: 0 };
-}
-
-function addressOf({ from }: Viewer): string {
-  return from.slice(0, from.lastIndexOf(':'));
 }
 
 function refused(refusal: Refusal | undefined): ConnectError {

@@ -15,18 +15,20 @@ export class Attempts {
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
-  /** Seconds until it may try again; unset: now. */
-  mustWait(address: string): number | undefined {
-    const failures = this.#failures.get(address);
-    if (failures === undefined) return undefined;
-    const left = failures.since + WITHIN_MS - this.now();
-    if (left <= 0) this.#failures.delete(address);
-    return left > 0 && failures.count >= FAILURES ? Math.ceil(left / 1_000) : undefined;
-  }
-
-  failed(address: string): void {
-    const failures = this.#failures.get(address);
-    if (failures === undefined) this.#failures.set(address, { count: 1, since: this.now() });
-    else failures.count += 1;
+  /**
+   * It has shown a token that does not hold. One that holds is always let in: nobody locks others of an address out by failing.
+   *
+   * @returns seconds until the next is worth an answer of its own; unset: this one is
+   */
+  failed(address: string): number | undefined {
+    const now = this.now();
+    const known = this.#failures.get(address);
+    if (known === undefined || known.since + WITHIN_MS <= now) {
+      this.#failures.set(address, { count: 1, since: now });
+      return undefined;
+    }
+    if (known.count >= FAILURES) return Math.ceil((known.since + WITHIN_MS - now) / 1_000);
+    known.count += 1;
+    return undefined;
   }
 }

@@ -12,8 +12,10 @@ interface Told {
 /** A message stays below what browsers parse in a few ms. */
 const MOST_EVENTS = 500;
 const SIGN_OF_LIFE_MS = 15_000;
-/** So often it may be due and what was sent before is not read yet. */
-const MOST_UNREAD = 2;
+export const NOT_ANY_MORE: Refusal = Object.freeze({
+  kind: 'no_credentials',
+  description: 'the login or the token with which this began does not hold any more; log in again',
+});
 const NOTHING: Told = Object.freeze({ events: [], missed: 0 });
 
 export class Feed implements Watcher {
@@ -23,17 +25,14 @@ export class Feed implements Watcher {
   #why: Refusal | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isDue = false;
-  #unread = 0;
 
   /**
    * @param open asks the port
    * @param goesOn its reader may still see what it asked for
-   * @param cut ends the connection of a reader that does not read
    */
   constructor(
     private readonly open: (watcher: Watcher) => Result<Watch>,
     private readonly goesOn: () => boolean,
-    private readonly cut: () => void,
   ) {}
 
   /** Begins at once: what happens from now on is told. Unset: it does. */
@@ -64,18 +63,13 @@ export class Feed implements Watcher {
 
   /** Whoever may not look any more is told so, and sees nothing further. */
   endRevoked(): void {
-    if (!this.goesOn())
-      this.end({
-        kind: 'no_credentials',
-        description: 'the login or the token with which this began does not hold any more; log in again',
-      });
+    if (!this.goesOn()) this.end(NOT_ANY_MORE);
   }
 
   /** The first one, with nothing in it, says that nothing escapes its reader from now on. Returns when it has ended. */
   async *told(): AsyncGenerator<Told, Refusal | undefined> {
     yield NOTHING;
     while (!this.#hasEnded) {
-      this.#unread = 0;
       const { events, missed } = this.#watch?.take() ?? NOTHING;
       if (events.length > 0 || missed > 0) yield* pieces(events, missed);
       else if (this.#isDue) {
@@ -98,13 +92,7 @@ export class Feed implements Watcher {
   #tick(): void {
     this.endRevoked();
     this.#isDue = true;
-    if (this.#wake !== undefined) this.#wake();
-    else {
-      this.#unread += 1;
-      if (this.#unread <= MOST_UNREAD) return;
-      this.end();
-      this.cut();
-    }
+    this.#wake?.();
   }
 }
 

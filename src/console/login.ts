@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import type { Authenticator } from '../access/authenticator.js';
+import type { Refusal } from '../coordinator.js';
 import type { Refused } from '../grpc/call/door.js';
 import { Attempts } from './attempts.js';
 import { tellJson, tellText } from './headers.js';
@@ -30,6 +31,10 @@ export class LoginPaths {
   async session(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { viewers, version } = this.options;
     const found = await viewers.of(request);
+    const shown = shownBy(request);
+    // Also here a token is tried.
+    if (!found.ok && shown.authorization.length > 0)
+      this.options.refused?.(shown, fromOf(request), '/session', whyOf(found.refusal));
     const principal = (found.ok ? found.viewer.principal?.name : undefined) ?? null;
     tellJson(response, 200, { auth: viewers.areAsked, principal, version });
   }
@@ -40,25 +45,22 @@ export class LoginPaths {
     if (authenticator === undefined)
       return tellJson(response, 409, { message: 'nobody is asked who they are here: there is no login' });
     const address = request.socket.remoteAddress ?? '';
-    const seconds = this.#attempts.mustWait(address);
-    if (seconds !== undefined) {
-      const message = `too many logins from this address have failed; try again in ${seconds} s`;
-      return tellJson(response, 429, { message }, { 'retry-after': String(seconds) });
-    }
     const token = tokenIn(await bodyOf(request));
     if (token === undefined)
       return tellJson(response, 400, { message: `the body must be {"token": "…"}, at most ${LONGEST_BODY} bytes` });
     const shown = { ...shownBy(request), authorization: [`Bearer ${token}`] };
     const identified = await authenticator.identify(shown);
     if (!identified.ok) {
-      this.#attempts.failed(address);
-      const { refusal } = identified;
-      const message = refusal.kind === 'no_credentials' ? refusal.description : refusal.kind;
+      const seconds = this.#attempts.failed(address);
+      if (seconds !== undefined) {
+        const message = `too many logins from this address have failed; try again in ${seconds} s`;
+        return tellJson(response, 429, { message }, { 'retry-after': String(seconds) });
+      }
+      const message = whyOf(identified.refusal);
       refused?.(shown, fromOf(request), '/login', message);
       return tellJson(response, 401, { message });
     }
-    const before = this.options.viewers.loginOf(request);
-    if (before !== undefined) logins.close(before);
+    for (const before of this.options.viewers.loginsOf(request)) logins.close(before);
     const id = logins.open(identified.value);
     tellJson(response, 200, { principal: identified.value.name }, { 'set-cookie': written(request, cookie, id) });
   }
@@ -66,8 +68,7 @@ export class LoginPaths {
   /** `POST /logout` */
   logout(request: IncomingMessage, response: ServerResponse): void {
     const { viewers, logins, cookie } = this.options;
-    const id = viewers.loginOf(request);
-    if (id !== undefined) logins.close(id);
+    for (const id of viewers.loginsOf(request)) logins.close(id);
     tellJson(response, 200, {}, { 'set-cookie': `${written(request, cookie, '')}; Max-Age=0` });
   }
 }
@@ -78,15 +79,25 @@ function written({ socket }: IncomingMessage, name: string, value: string): stri
   return `${name}=${value}; Path=/; HttpOnly; SameSite=Strict${secure}`;
 }
 
-/** Unset: it is too long. */
+function whyOf(refusal: Refusal): string {
+  return refusal.kind === 'no_credentials' ? refusal.description : refusal.kind;
+}
+
+/** Unset: it is too long, or whoever sent it is gone. */
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of request) {
-    const bytes = Buffer.from(chunk);
-    length += bytes.length;
-    if (length > LONGEST_BODY) return undefined;
-    chunks.push(bytes);
+  try {
+    for await (const chunk of request) {
+      const bytes = Buffer.from(chunk);
+      length += bytes.length;
+      if (length > LONGEST_BODY) return undefined;
+      chunks.push(bytes);
+    }
+  } catch (error) {
+    // A connection that breaks is no failure of ours.
+    if (request.complete) throw error;
+    return undefined;
   }
   return Buffer.concat(chunks).toString();
 }

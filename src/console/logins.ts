@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Principal } from '../access/principal.js';
 
-/** One more takes the place of the one that was used longest ago. */
+/** One more takes the place of the one that was used longest ago, of those of the principal that has most. */
 const MOST = 1_000;
 const IDLE_MS = 60 * 60_000;
 const LONGEST_MS = 12 * 60 * 60_000;
@@ -18,7 +18,7 @@ export interface Login {
 }
 
 export class Logins {
-  /** Those that were used longest ago first. */
+  /** Those that were used longest ago first; a stream that looks on moves none. */
   readonly #logins = new Map<string, Login>();
 
   constructor(
@@ -30,8 +30,7 @@ export class Logins {
   /** @returns what the browser holds */
   open(principal: Principal): string {
     this.#drop();
-    const [oldest] = this.#logins.keys();
-    if (this.#logins.size >= MOST && oldest !== undefined) this.#logins.delete(oldest);
+    if (this.#logins.size >= MOST) this.#giveWay();
     const id = randomBytes(ID_BYTES).toString('base64url');
     const now = this.now();
     this.#logins.set(id, { principal, since: now, usedAt: now });
@@ -42,9 +41,11 @@ export class Logins {
   use(id: string): Login | undefined {
     const login = this.#logins.get(id);
     if (login === undefined) return undefined;
+    if (!this.goesOn(login)) {
+      this.close(id);
+      return undefined;
+    }
     this.#logins.delete(id);
-    if (this.hasEnded(login)) return undefined;
-    login.usedAt = this.now();
     this.#logins.set(id, login);
     return login;
   }
@@ -73,6 +74,20 @@ export class Logins {
   }
 
   #drop(): void {
-    for (const [id, login] of this.#logins) if (this.hasEnded(login)) this.#logins.delete(id);
+    for (const [id, login] of this.#logins) if (this.hasEnded(login)) this.close(id);
+  }
+
+  /** Of whoever has most: nobody throws others out by logging in again and again. */
+  #giveWay(): void {
+    const counts = new Map<string, number>();
+    for (const { principal } of this.#logins.values())
+      counts.set(principal.name, (counts.get(principal.name) ?? 0) + 1);
+    const most = Math.max(...counts.values());
+    let oldest: readonly [string, Login] | undefined;
+    for (const one of this.#logins) {
+      if (counts.get(one[1].principal.name) !== most) continue;
+      if (oldest === undefined || one[1].usedAt < oldest[1].usedAt) oldest = one;
+    }
+    if (oldest !== undefined) this.close(oldest[0]);
   }
 }

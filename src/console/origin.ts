@@ -6,7 +6,9 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
+import { TLSSocket } from 'node:tls';
 
+const HIGHEST_PORT = 65_535;
 const LOCAL: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1']);
 
 /** @param names lower case, without port: those that the settings name, and that of the address */
@@ -22,29 +24,39 @@ export function isOurs(request: IncomingMessage, names: ReadonlySet<string>): bo
 
 /** `localhost:7422` is `localhost`, `[::1]:7422` is `::1`. Unset: it is no host. */
 function nameOf(host: string): string | undefined {
-  const found = /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<name>[^:[\]/@\s]+?)\.?)(?::\d{1,5})?$/.exec(host)?.groups;
+  const found = /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<name>[^:[\]/@\s]+?)\.?)(?::(?<port>\d{1,5}))?$/.exec(host)?.groups;
+  if (Number(found?.['port'] ?? 0) > HIGHEST_PORT) return undefined;
   return (found?.['v6'] ?? found?.['name'])?.toLowerCase();
 }
 
 /**
  * Why a call of the API, a login or a logout is not taken; unset: it is.
  *
- * @param changes it changes something
- * @param hasToken it shows a bearer token of its own
+ * @param changes it changes something, and shows no bearer token of its own
  */
-export function foreign(request: IncomingMessage, changes: boolean, hasToken: boolean): string | undefined {
+export function foreign(request: IncomingMessage, changes: boolean): string | undefined {
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin')
     return `this call comes from another page (Sec-Fetch-Site: ${one(site)}); the console's own page alone may make it`;
   const { origin } = request.headers;
-  if (origin !== undefined && originName(origin) !== request.headers.host?.toLowerCase())
+  if (origin !== undefined && !isOwn(origin, request))
     return `this call comes from another page (Origin: ${one(origin)}); the console's own page alone may make it`;
-  if (!changes || hasToken || site === 'same-origin') return undefined;
+  // Over plain HTTP beyond loopback browsers do not send the first; the second they always do, and no page can choose it.
+  if (!changes || site === 'same-origin' || origin !== undefined) return undefined;
   return 'a call that changes something needs "authorization: Bearer TOKEN", or, where nobody is asked who they are, the header "Sec-Fetch-Site: same-origin"';
 }
 
-function originName(origin: string): string | undefined {
-  return URL.canParse(origin) ? new URL(origin).host : undefined;
+/** What a browser adds by itself, as it does what it once was told for a proxy before us (Basic), is no token. */
+export function showsToken({ headers }: IncomingMessage): boolean {
+  return /^Bearer +\S/i.test(headers.authorization ?? '');
+}
+
+function isOwn(origin: string, { headers, socket }: IncomingMessage): boolean {
+  if (!URL.canParse(origin)) return false;
+  const { host, protocol } = new URL(origin);
+  // What came over plain HTTP may be somebody's who stands between.
+  if (socket instanceof TLSSocket && protocol !== 'https:') return false;
+  return host === headers.host?.toLowerCase();
 }
 
 function one(value: string | readonly string[]): string {

@@ -2,9 +2,10 @@
  * The console: a page for people, and the calls behind it, at an address of its own. Whoever comes may ask what their credentials
  * allow, and nothing by the sidecar's own right. While nobody looks it costs nothing.
  */
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { Cluster, Coordinator } from '../coordinator.js';
+import type { Cluster, Coordinator, Desk } from '../coordinator.js';
 import { report } from '../grpc/call/handler.js';
 import type { Access } from '../grpc/server/server.js';
 import { type Certificates, tlsContextOf } from '../grpc/server/tls-credentials.js';
@@ -14,7 +15,7 @@ import type { Api, ApiOptions } from './api.js';
 import { guard, tellText } from './headers.js';
 import { LoginPaths, methodNotAllowed } from './login.js';
 import { Logins } from './logins.js';
-import { foreign, isOurs } from './origin.js';
+import { foreign, isOurs, showsToken } from './origin.js';
 import { Page } from './page.js';
 import { tellForeign, tellRefusal } from './problem.js';
 import { fromOf, shownBy, type Viewer, Viewers } from './viewer.js';
@@ -28,6 +29,8 @@ export interface ConsoleOptions extends Omit<ApiOptions, 'goesOn'> {
   readonly coordinator: Coordinator;
   /** Unset: this sidecar stands alone. */
   readonly cluster: Cluster | undefined;
+  /** What the sidecar tells of itself. Unset: nothing. */
+  readonly desk?: Desk | undefined;
   readonly version: string;
   /** Set: TLS only. */
   readonly certificates: Certificates | undefined;
@@ -55,7 +58,11 @@ const LIMITS = {
   connectionsCheckingInterval: 1_000,
   maxHeaderSize: 16_384,
 } as const;
+/** Whoever connects and does not shake hands. Node waits for two minutes. */
+const HANDSHAKE_TIMEOUT_MS = 5_000;
 const API = '/keyturn.v1.';
+/** Of a path, to the audit: the longest of a call has half of it. */
+const LONGEST_TOLD = 128;
 
 /** Rejects when the address is in use or not usable. */
 export async function startConsole(options: ConsoleOptions): Promise<ConsoleServer> {
@@ -64,9 +71,10 @@ export async function startConsole(options: ConsoleOptions): Promise<ConsoleServ
   const listener = (request: IncomingMessage, response: ServerResponse) => handle?.(request, response);
   const secure = certificates && createTlsServer({ ...LIMITS, ...demandsOf(certificates) }, listener);
   const server = secure ?? createServer(LIMITS, listener);
-  new Places(MOST_CONNECTIONS).of(server);
+  const places = new Places(MOST_CONNECTIONS);
+  places.of(server);
   const port = await listen(server, options);
-  const house = new House(options, port);
+  const house = new House(options, port, places);
   handle = (request, response) => void house.handle(request, response);
   return {
     port,
@@ -81,7 +89,12 @@ export async function startConsole(options: ConsoleOptions): Promise<ConsoleServ
 
 function demandsOf(certificates: Certificates): object {
   const demands = certificates.clientCa !== undefined;
-  return { ...tlsContextOf(certificates), requestCert: demands, rejectUnauthorized: demands };
+  return {
+    ...tlsContextOf(certificates),
+    requestCert: demands,
+    rejectUnauthorized: demands,
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+  };
 }
 
 function listen(server: Server, { host, port, log }: ConsoleOptions): Promise<number> {
@@ -109,14 +122,16 @@ class House {
   constructor(
     private readonly options: ConsoleOptions,
     port: number,
+    private readonly places: Places,
   ) {
     const { access, coordinator, cluster, names, host, version } = options;
     const authenticator = access?.authenticator;
     // Cookies are shared by all ports of a host, and several sidecars may serve one.
-    const cookie = `keyturn_console_${port}`;
+    // Over TLS the name says that it is no other host's, nor one that somebody listening along could have set.
+    const cookie = `${options.certificates === undefined ? '' : '__Host-'}keyturn_console_${port}`;
     this.#names = new Set([host, ...names].map((name) => name.toLowerCase()));
     this.#logins = new Logins((principal) => authenticator?.holds(principal) === true);
-    this.#viewers = new Viewers(coordinator, cluster, authenticator, this.#logins, cookie);
+    this.#viewers = new Viewers(coordinator, cluster, authenticator, this.#logins, cookie, options.desk);
     this.#page = new Page(options.page);
     this.#login = new LoginPaths({
       viewers: this.#viewers,
@@ -133,6 +148,8 @@ class House {
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // One after the other: who sent ahead is not told when the connection ends, and what they began would go on for nobody.
+    if (response.socket === null) await once(response, 'socket');
     if (request.socket.destroyed) return;
     guard(response);
     // A body that nobody reads would keep the connection from being used again.
@@ -159,7 +176,7 @@ class House {
     if (path === '/login' || path === '/logout') return this.#enter(request, response, path);
     if (method !== 'GET' && method !== 'HEAD') return methodNotAllowed(response, 'GET, HEAD');
     if (path === '/session') {
-      const why = foreign(request, false, false);
+      const why = foreign(request, false);
       return why === undefined ? this.#login.session(request, response) : tellForeign(response, why);
     }
     return this.#page.serve(request, response, path);
@@ -167,29 +184,34 @@ class House {
 
   async #enter(request: IncomingMessage, response: ServerResponse, path: '/login' | '/logout'): Promise<void> {
     if (request.method !== 'POST') return methodNotAllowed(response, 'POST');
-    const why = foreign(request, true, false);
+    const why = foreign(request, true);
     if (why !== undefined) return tellForeign(response, why);
     if (path === '/login') await this.#login.login(request, response);
-    else {
-      this.#login.logout(request, response);
-      this.endRevoked();
-    }
+    else this.#login.logout(request, response);
+    // A new login ends the one before.
+    this.endRevoked();
   }
 
   async #call(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
     if (request.method !== 'POST') return methodNotAllowed(response, 'POST');
-    const why = foreign(request, changes(path), request.headers.authorization !== undefined);
+    const why = foreign(request, changes(path) && !showsToken(request));
     if (why !== undefined) return tellForeign(response, why);
     const found = await this.#viewers.of(request);
     if (!found.ok) {
       const { refusal } = found;
       // A page that nobody has logged in to is no attempt to get in.
       if (refusal.kind === 'no_credentials' && request.headers.authorization !== undefined)
-        this.options.access?.refused(shownBy(request), fromOf(request), path, refusal.description);
+        this.options.access?.refused(
+          shownBy(request),
+          fromOf(request),
+          path.slice(0, LONGEST_TOLD),
+          refusal.description,
+        );
       return tellRefusal(response, 401, refusal);
     }
     const api = await this.#opening();
-    if (!request.socket.destroyed) api.serve(request, response, found.viewer);
+    if (!request.socket.destroyed)
+      api.serve(request, response, { ...found.viewer, stays: () => this.places.stays(request) });
   }
 
   /** With the first call: most consoles are never opened. */

@@ -4,7 +4,7 @@ import { TLSSocket } from 'node:tls';
 import { type Authenticator, isLoopback } from '../access/authenticator.js';
 import { PermittedPort } from '../access/permitted-port.js';
 import type { Principal, Shown } from '../access/principal.js';
-import type { Cluster, Coordinator, Refusal } from '../coordinator.js';
+import type { Cluster, Coordinator, Desk, Refusal } from '../coordinator.js';
 import { namesIn } from '../grpc/call/names-in.js';
 import { type Port, wholePort } from '../grpc/call/port.js';
 import type { Login, Logins } from './logins.js';
@@ -18,8 +18,6 @@ export interface Viewer {
   readonly from: string;
   /** Set: it goes on for as long as this does. */
   readonly login: Login | undefined;
-  /** Ends the connection. */
-  cut(): void;
 }
 
 type Identified = { readonly ok: true; readonly viewer: Viewer } | { readonly ok: false; readonly refusal: Refusal };
@@ -34,8 +32,9 @@ export class Viewers {
     private readonly authenticator: Authenticator | undefined,
     private readonly logins: Logins,
     private readonly cookie: string,
+    private readonly desk: Desk | undefined,
   ) {
-    this.#whole = wholePort(coordinator, cluster);
+    this.#whole = wholePort(coordinator, cluster, desk);
   }
 
   get areAsked(): boolean {
@@ -47,7 +46,7 @@ export class Viewers {
     const { authenticator } = this;
     if (authenticator === undefined) return this.#let(request, undefined, undefined);
     const shown = shownBy(request);
-    const id = shown.authorization.length === 0 ? this.loginOf(request) : undefined;
+    const id = shown.authorization.length === 0 ? this.#loginOf(request) : undefined;
     const login = id === undefined ? undefined : this.logins.use(id);
     if (login !== undefined) return this.#let(request, login.principal, login);
     const identified = await authenticator.identify(shown);
@@ -56,8 +55,7 @@ export class Viewers {
 
   #let(request: IncomingMessage, principal: Principal | undefined, login: Login | undefined): Identified {
     const port = principal === undefined ? this.#whole : this.#portOf(principal);
-    const cut = () => void request.socket.destroy();
-    return { ok: true, viewer: { principal, port, from: fromOf(request), login, cut } };
+    return { ok: true, viewer: { principal, port, from: fromOf(request), login } };
   }
 
   /** What was opened with it may go on. */
@@ -66,19 +64,29 @@ export class Viewers {
     return login === undefined ? this.authenticator.holds(principal) : this.logins.goesOn(login);
   }
 
-  /** What the browser holds of a login, whether there is one or not. */
-  loginOf({ headers }: IncomingMessage): string | undefined {
+  /** What the browser holds of logins, whether there are such or not. */
+  loginsOf({ headers }: IncomingMessage): readonly string[] {
+    const found = [];
     for (const part of (headers.cookie ?? '').split(';')) {
       const [name, value] = part.trim().split('=', 2);
-      if (name === this.cookie && value !== undefined && value !== '') return value;
+      if (name === this.cookie && value !== undefined && value !== '') found.push(value);
     }
-    return undefined;
+    return found;
+  }
+
+  /**
+   * Of more than one nobody knows which it is: whoever serves something at another port of this host may have added theirs, and what
+   * is done would be done, and told to the audit, as somebody else.
+   */
+  #loginOf(request: IncomingMessage): string | undefined {
+    const [id, ...more] = this.loginsOf(request);
+    return more.length === 0 ? id : undefined;
   }
 
   #portOf(principal: Principal): Port {
     const known = this.#ports.get(principal);
     if (known !== undefined) return known;
-    const port = new PermittedPort(this.coordinator, this.cluster, principal);
+    const port = new PermittedPort(this.coordinator, this.cluster, principal, this.desk);
     this.#ports.set(principal, port);
     return port;
   }

@@ -1,18 +1,23 @@
 import type {
   Administration,
   DeadLetterPage,
+  GetItemRequest,
   ItemChoice,
+  ItemReport,
+  KeyExplanation,
   KeyPage,
   LimitsChange,
   ListDeadLettersRequest,
   ListKeysRequest,
   ListQueuesRequest,
+  ListSessionsRequest,
   Refusal,
   Result,
   RetryNowRequest,
   Watch,
   Watcher,
 } from '../coordinator.js';
+import { reportOf } from '../core/calls/admin/get-item.js';
 import { DRAINING } from '../core/contract/refusals.js';
 import type { Walk } from '../core/core.js';
 import type { Clock } from './clock.js';
@@ -37,6 +42,13 @@ export class LocalAdministration implements Administration {
     return { ok: true, value: this.loop.core.listQueues(request, this.#now()) } as const;
   }
 
+  async listSessions(request: ListSessionsRequest) {
+    const refusal = this.#closed();
+    if (refusal !== undefined) return { ok: false, refusal } as const;
+    this.#now();
+    return { ok: true, value: this.loop.core.listSessions(request) } as const;
+  }
+
   async listKeys(request: ListKeysRequest): Promise<Result<KeyPage>> {
     const refusal = this.#closed();
     if (refusal !== undefined) return { ok: false, refusal };
@@ -54,9 +66,23 @@ export class LocalAdministration implements Administration {
     const scan = key === '' ? this.loop.core.explainKeyless(queue, SLICE, () => this.#now()) : undefined;
     if (scan?.ok === false) return scan;
     if (scan?.value !== undefined) {
-      return { ok: true, value: await this.#inSlices(scan.value, (report) => report) } as const;
+      return { ok: true, value: this.#traced(await this.#inSlices(scan.value, (report) => report)) } as const;
     }
-    return this.#step((now) => this.loop.core.explainKey(queue, key, now));
+    const found = this.#step((now) => this.loop.core.explainKey(queue, key, now));
+    return found.ok ? ({ ok: true, value: this.#traced(found.value) } as const) : found;
+  }
+
+  #traced(view: KeyExplanation): KeyExplanation {
+    return this.loop.store?.explained(view) ?? view;
+  }
+
+  async getItem({ queue, itemId, withPayload }: GetItemRequest): Promise<Result<ItemReport>> {
+    const refusal = this.#closed();
+    if (refusal !== undefined) return { ok: false, refusal };
+    const found = this.#step((now) => this.loop.core.getItem(queue, itemId, now));
+    if (!found.ok) return found;
+    const whole = this.loop.store?.itemReport(found.value) ?? found;
+    return whole.ok ? { ok: true, value: reportOf(whole.value, withPayload) } : whole;
   }
 
   async evictHolder(queue: string, key: string) {

@@ -323,6 +323,40 @@ describe('commands for people', () => {
       });
     });
 
+    it('S436: so does explain, of what is held and of what waits', async () => {
+      const trace = (digit: string) => digit.repeat(32);
+      const header = (digit: string) => new Map([['traceparent', `00-${trace(digit)}-${digit.repeat(16)}-01`]]);
+      await sidecar.client.submitMany('looked-at', [
+        { key: 'k', itemId: 'held', headers: header('1') },
+        { key: 'k', itemId: 'waits', headers: header('2') },
+        { key: 'k', itemId: 'plain' },
+      ]);
+      await sidecar.client.acquire({ queues: ['looked-at'], maxTurns: 1, maxItemsPerTurn: 1, lease: 3_600_000 });
+      const { stdout } = await command(['explain', 'looked-at', 'k']);
+      assert.match(stdout, new RegExp(`items +held \\(attempt 1, trace ${trace('1')}\\)`));
+      assert.match(stdout, /TRACE/);
+      assert.match(stdout, new RegExp(`waits .*${trace('2')}`));
+      const told = JSON.stringify(await json(['explain', 'looked-at', 'k']));
+      assert.match(told, new RegExp(`"held_items":\\[{"item_id":"held","attempt":1,"trace_id":"${trace('1')}"}\\]`));
+      assert.match(told, new RegExp(`"id":"waits".*"trace_id":"${trace('2')}"`));
+    });
+
+    it('S441: so does item, and shows what it carries when asked to', async () => {
+      const headers = new Map([['colour', 'red\u001b[31m']]);
+      await sidecar.client.submit('one-by-one', { key: 'k', itemId: 'it', payload: Buffer.from('hello'), headers });
+      const { stdout } = await command(['item', 'one-by-one', 'it']);
+      assert.match(stdout, /^state +waiting$/m);
+      assert.match(stdout, /^payload +5 bytes$/m);
+      assert.doesNotMatch(stdout, /hello|colour/);
+      const shown = await command(['item', 'one-by-one', 'it', '--payload']);
+      assert.match(shown.stdout, /^content +hello$/m);
+      assert.ok(!shown.stdout.includes('\u001b'), 'nothing in it that a terminal acts on');
+      const told = JSON.stringify(await json(['item', 'one-by-one', 'it', '--payload']));
+      assert.match(told, /"state":"waiting".*"payload_bytes":5.*"payload":"aGVsbG8="/);
+      const unknown = await command(['item', 'one-by-one', 'nothing']);
+      assert.deepEqual([unknown.exitCode, /^state +unknown$/m.test(unknown.stdout)], [0, true]);
+    });
+
     it('S452: show the trace of who submitted them', async () => {
       const trace = '0af7651916cd43dd8448eb211c80319c';
       const items = [

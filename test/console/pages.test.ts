@@ -1,12 +1,16 @@
 /** The console in a real Chromium, on a real sidecar: finding out, doing something about it, and what goes wrong meanwhile. */
 import { deepStrictEqual, match, strictEqual } from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { connect } from '@keyturn/client';
+import type { Browser, BrowserContextOptions, Locator, Page, Request } from 'playwright-core';
+import { hashOf } from '../../src/access/tokens.js';
+import { ServeProcess } from '../cli/serve-process.js';
+import { yamlFile } from '../config/yaml-file.js';
+import { freePort } from '../support/free-port.js';
 import { needs } from '../support/needed-program.js';
 import { until } from '../support/until.js';
 import { CHROMIUM, openTab, seriousFindings, startBrowser } from './browser.js';
-import { type Gateway, startGateway } from './gateway.js';
-import { HOSTILE, type Scene, startScene } from './scene.js';
+import { HOSTILE, pageOf, type Scene, startScene } from './scene.js';
 
 const QUEUES = 9_980;
 const AN_HOUR = 3_600_000;
@@ -14,28 +18,42 @@ const PAGES = {
   overview: '/',
   queue: '/queue?name=hostile',
   key: '/key?queue=payments&key=customer-7',
+  'dead letters of all': '/dead-letters',
+  'dead letters': '/dead-letters?queue=orders',
+  leaders: '/leaders?group=billing',
+  cluster: '/cluster',
+  server: '/server',
+  events: '/events',
 } as const;
+
+/** A sidecar that stands alone refuses the question for its cluster; browsers call that an error. */
+const STANDS_ALONE = /status of 400/;
 
 describe('the console', needs([CHROMIUM]), () => {
   const cleanup: (() => unknown)[] = [];
   const suite = { after: (task: () => unknown) => void cleanup.unshift(task) };
   let browser: Browser;
   let scene: Scene;
-  let gateway: Gateway;
   before(async () => {
     [browser, scene] = await Promise.all([startBrowser(suite), startScene(suite, QUEUES)]);
-    gateway = await startGateway(scene.address);
-    suite.after(() => gateway.stop());
   });
   after(async () => {
     for (const task of cleanup) await task();
   });
 
   async function open(t: TestContext, path = '/', options: BrowserContextOptions = {}): Promise<Page> {
-    return (await openTab(t, browser, gateway.address + path, options)).page;
+    return (await openTab(t, browser, scene.page + path, options)).page;
   }
   function openKey(t: TestContext, queue: string, key: string): Promise<Page> {
     return open(t, `/key?${new URLSearchParams({ queue, key })}`);
+  }
+  /** Leaves a dead letter. */
+  async function dead(queue: string, key: string): Promise<void> {
+    const { client } = scene;
+    await client.submit(queue, { key, payload: Buffer.from('x') });
+    const { deliveries } = await client.acquire({ queues: [queue], wait: 10_000 });
+    for (const { turn } of deliveries)
+      await client.nack({ queue, key: turn.key, token: turn.token, kind: 'dead_letter', error: 'broken' });
   }
   const why = (page: Page): Locator => page.locator('.why-sentence');
 
@@ -168,6 +186,40 @@ describe('the console', needs([CHROMIUM]), () => {
         did: /Key grace goes on; it is READY now/,
       },
       {
+        name: 'Redrive 1',
+        path: '/dead-letters?queue=mended',
+        before: () => dead('mended', 'k'),
+        says: /Puts the 1 dead letter of this group back/,
+        did: /1 dead letter went back/,
+      },
+      {
+        name: 'Discard 1',
+        path: '/dead-letters?queue=refunds',
+        before: () => dead('refunds', 'k'),
+        says: /Removes the 1 dead letter of this group for good/,
+        did: /1 dead letter is gone/,
+      },
+      {
+        name: 'Redrive all',
+        path: '/dead-letters?queue=refunds',
+        before: () => Promise.all([dead('refunds', 'a'), dead('refunds', 'b')]),
+        says: /Puts 2 dead letters of queue refunds back/,
+        did: /2 dead letters went back/,
+      },
+      {
+        name: 'Discard all',
+        path: '/dead-letters?queue=returns&key=k',
+        before: () => Promise.all([dead('returns', 'k'), dead('returns', 'other')]),
+        says: /Removes 1 dead letter of this key for good/,
+        did: /1 dead letter is gone/,
+      },
+      {
+        name: 'Ask to hand over',
+        path: '/leaders?group=billing',
+        says: /Asks host-1 to finish what is in hand/,
+        did: /host-1 was asked to hand over/,
+      },
+      {
         name: 'Retry now',
         path: key('later', 'k'),
         before: () => scene.client.submit('later', { key: 'k', delay: AN_HOUR }),
@@ -187,20 +239,16 @@ describe('the console', needs([CHROMIUM]), () => {
         await prepare?.();
         const page = await open(t, path);
         const button = page.getByRole('button', { name: `${name}…` });
-        await button.focus();
-        await page.keyboard.press('Enter');
+        await button.press('Enter');
         const dialog = page.getByRole('dialog');
         await dialog.getByText(says).waitFor();
         await page.keyboard.press('Escape');
         await dialog.waitFor({ state: 'detached' });
-        deepStrictEqual(await seriousFindings(page), []);
 
-        await button.focus();
-        await page.keyboard.press('Enter');
+        await button.press('Enter');
         await dialog.getByText(says).waitFor();
         deepStrictEqual(await seriousFindings(page), []);
-        await dialog.getByRole('button', { name, exact: true }).focus();
-        await page.keyboard.press('Enter');
+        await dialog.getByRole('button', { name, exact: true }).press('Enter');
         await dialog.getByText(did).waitFor();
         await page.keyboard.press('Escape');
         await dialog.waitFor({ state: 'detached' });
@@ -209,45 +257,94 @@ describe('the console', needs([CHROMIUM]), () => {
   });
 
   it('says that the sidecar is away, keeps what it showed, and comes back by itself', async (t) => {
-    const own = await startGateway(scene.address);
-    const { port } = new URL(own.address);
-    const { page } = await openTab(t, browser, `${own.address}${PAGES.key}`, {
-      expected: /Failed to load resource|net::ERR/,
-    });
-    await why(page).waitFor();
-    await own.stop();
+    const port = await freePort();
+    const listen = ['--console-listen', `127.0.0.1:${port}`];
+    const sidecar = await ServeProcess.start(t, listen);
+    const client = connect(await sidecar.address('grpc'), { consumerId: 'worker-away' });
+    t.after(() => client.close());
+    await client.enQueue({ queue: 'q', key: 'k' });
+    const expected = /Failed to load resource|net::ERR/;
+    const { page } = await openTab(t, browser, `http://127.0.0.1:${port}/key?queue=q&key=k`, { expected });
+    await why(page).getByText('worker-away holds it').waitFor();
+    sidecar.signal('SIGKILL');
     await page.getByText('The sidecar is away since').waitFor();
-    match((await why(page).textContent()) ?? '', /worker-slow holds it/);
-    const again = await startGateway(scene.address, Number(port));
-    t.after(() => again.stop());
+    match((await why(page).textContent()) ?? '', /worker-away holds it/);
+    client.close();
+    await sidecar.exited;
+    await ServeProcess.start(t, listen);
     await page.getByText('The sidecar is away since').waitFor({ state: 'detached' });
     await page.locator('[data-stream=open]').waitFor();
-    match((await why(page).textContent()) ?? '', /worker-slow holds it/);
+    await why(page).getByText('Nothing is wrong').waitFor();
   });
 
   it('has one stream of events, closed while the tab is hidden, when nothing else is asked either', async (t) => {
-    const own = await startGateway(scene.address);
-    const { page } = await openTab(t, browser, `${own.address}${PAGES.key}`);
-    t.after(() => own.stop());
+    const { page } = await openTab(t, browser, 'about:blank');
+    let streams = 0;
+    let asked = 0;
+    const count = (change: number) => (request: Request) => {
+      if (request.url().endsWith('WatchEvents')) streams += change;
+      else if (change > 0) asked += 1;
+    };
+    page.on('request', count(1));
+    page.on('requestfailed', count(-1));
+    page.on('requestfinished', count(-1));
+    await page.goto(scene.page + PAGES.key);
     await page.locator('[data-stream=open]').waitFor();
-    strictEqual(own.streams(), 1);
+    strictEqual(streams, 1);
     const show = (state: string): Promise<unknown> =>
       page.evaluate(`Object.defineProperty(document, 'visibilityState', { configurable: true, value: '${state}' });
         document.dispatchEvent(new Event('visibilitychange'));`);
     await show('hidden');
-    await until(() => own.streams() === 0);
-    const asked = own.calls.length;
+    await until(() => streams === 0);
+    const before = asked;
     // Longer than the pause between two questions.
     await page.waitForTimeout(3_000);
-    strictEqual(own.calls.length, asked);
+    strictEqual(asked, before);
     await show('visible');
-    await until(() => own.streams() === 1);
-    await until(() => own.calls.length > asked + 1);
+    await until(() => streams === 1 && asked > before + 1);
+  });
+
+  it('asks for a token where the sidecar does, and says what its rights do not allow', async (t) => {
+    const secrets = ['ops', 'looker'].map((name) => `${name}: { sha256: '${hashOf(`secret-${name}`)}' }\n`);
+    const settings = `
+auth:
+  tokens: ${yamlFile(t, secrets.join(''))}
+  rights:
+    ops: [{ queues: ['*'], groups: ['*'], may: [view, payload, operate] }]
+    looker: [{ queues: ['*'], may: [view] }]
+queues: { orders: {} }
+`;
+    const sidecar = await ServeProcess.start(t, ['--config', yamlFile(t, settings), '--console-listen', '127.0.0.1:0']);
+    const { page } = await openTab(t, browser, await pageOf(sidecar), { expected: /status of 40[13]/ });
+    const enter = async (token: string): Promise<void> => {
+      await page.getByLabel('Your token').fill(token);
+      await page.getByLabel('Your token').press('Enter');
+    };
+    await page.getByRole('heading', { name: 'Log in' }).waitFor();
+    deepStrictEqual(await seriousFindings(page), []);
+    await enter('no-such-token');
+    await page.getByRole('main').getByRole('alert').getByText(/\w/).waitFor();
+    await enter('secret-looker');
+    await page.getByRole('table', { name: 'Queues by name' }).getByRole('link', { name: 'orders' }).click();
+    await page.getByRole('button', { name: 'Pause queue…' }).press('Enter');
+    await page.getByRole('button', { name: 'Pause queue', exact: true }).press('Enter');
+    await page
+      .getByRole('dialog')
+      .getByRole('alert')
+      .getByText(/operate/)
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Log out looker' }).click();
+    await enter('secret-ops');
+    await page.getByRole('button', { name: 'Log out ops' }).waitFor();
+    await page.getByRole('button', { name: 'Pause queue…' }).press('Enter');
+    await page.getByRole('button', { name: 'Pause queue', exact: true }).press('Enter');
+    await page.getByText('Queue orders is paused.').first().waitFor();
   });
 
   it('shows ages by the clock of the sidecar, when that of the browser is off', async (t) => {
     const script = `{ const real = Date.now; Date.now = () => real() - ${3 * AN_HOUR}; }`;
-    const { page } = await openTab(t, browser, `${gateway.address}${PAGES.key}`, { script });
+    const { page } = await openTab(t, browser, `${scene.page}${PAGES.key}`, { script });
     await page.getByText(/The clock of this browser is \d h.* behind/).waitFor();
     match((await page.locator('.why .facts').textContent()) ?? '', /Since([1-9]\d* min )?[1-9]\d* s/);
   });
@@ -269,10 +366,96 @@ describe('the console', needs([CHROMIUM]), () => {
     ]);
     strictEqual(await page.locator('main img').count(), 0);
     for (const key of [HOSTILE.path, HOSTILE.override, HOSTILE.control]) {
-      await page.goto(`${gateway.address}/queue?name=hostile`);
+      await page.goto(`${scene.page}/queue?name=hostile`);
       await list.getByRole('link').nth(Object.values(HOSTILE).indexOf(key)).click();
       await why(page).getByText('No worker has acquired it yet').waitFor();
     }
+  });
+
+  it('groups dead letters by why they died, and shows payloads by their kind, none of them run', async (t) => {
+    const page = await open(t, PAGES['dead letters']);
+    await page.getByRole('heading', { name: '5 × refused: line # is too long' }).waitFor();
+    await page.getByRole('heading', { name: '1 × refused: no such customer' }).waitFor();
+    const shows = async (key: string, what: RegExp): Promise<void> => {
+      const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: key, exact: true }) });
+      await row.getByText(/^payload, /).click();
+      await row.getByText(what).first().waitFor();
+    };
+    await shows('json', /"name": "Zoë"/);
+    await shows('text', /^plain$/);
+    await shows('protobuf', /08 96 01 12 02 00 ff/);
+    await shows('svg', /onload=/);
+    await shows('markup', /<script>/);
+    await shows('picture', /A picture/);
+    const picture = page.getByAltText('What is in the payload');
+    match((await picture.getAttribute('src')) ?? '', /^blob:/);
+    await page.waitForFunction('document.images[0].naturalWidth === 1');
+    match(await page.title(), /Dead letters of orders/);
+  });
+
+  it('shows events as they happen, of one queue or all, holds them, and counts those that were missed', async (t) => {
+    const { client } = scene;
+    const page = await open(t, PAGES.events);
+    await page.locator('[data-stream=open]').waitFor();
+    const list = page.getByRole('table', { name: 'Events, newest first' });
+    await client.submit('shown', { key: 'first', payload: Buffer.from('x') });
+    await list.getByRole('link', { name: 'first' }).waitFor();
+    await page.getByText(/\b0 missed/).waitFor();
+    await page.getByRole('button', { name: 'Hold' }).click();
+    await page.locator('[data-stream=closed]').waitFor();
+    await client.submit('shown', { key: 'held', payload: Buffer.from('x') });
+    await page.getByLabel('Only queue').fill('shown');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.locator('[data-stream=open]').waitFor();
+    await client.submit('elsewhere', { key: 'other', payload: Buffer.from('x') });
+    await client.submit('shown', { key: 'second', payload: Buffer.from('x') });
+    await list.getByRole('link', { name: 'second' }).waitFor();
+    strictEqual(await list.getByRole('link', { name: 'other' }).count(), 0);
+    strictEqual(await list.getByRole('link', { name: 'held' }).count(), 0);
+  });
+
+  it('counts the events that a slow reader missed', async (t) => {
+    const { page } = await openTab(t, browser, 'about:blank');
+    const message = Buffer.from('{"events":[{"kind":"EVENT_KIND_ARRIVAL","queue":"q","key":"k"}],"missed":"1234"}');
+    const head = Buffer.from([0, 0, 0, 0, message.length]);
+    const headers = { 'content-type': 'application/connect+json' };
+    const body = Buffer.concat([head, message, Buffer.from([2, 0, 0, 0, 2]), Buffer.from('{}')]);
+    await page.route('**/WatchEvents', (route) => route.fulfill({ headers, body }));
+    await page.goto(scene.page + PAGES.events);
+    await page.getByText(/[1-9] events?, [1-9],\d{3} missed/).waitFor();
+  });
+
+  it('says who leads a group, and that this sidecar is in no cluster', async (t) => {
+    const { page } = await openTab(t, browser, `${scene.page}/leaders`, { expected: STANDS_ALONE });
+    await page.getByLabel('Group').fill('billing');
+    await page.keyboard.press('Enter');
+    await page.getByText('host-1 leads: it works.').waitFor();
+    await page.getByText('version: 7').waitFor();
+    await page.getByRole('link', { name: 'Cluster' }).click();
+    await page.getByText('This sidecar stands alone').waitFor();
+  });
+
+  it('shows a cluster: who decides about which partition, and what is not there', async (t) => {
+    const { page } = await openTab(t, browser, 'about:blank');
+    const members = [{ id: 'a1b2c3d4e5', name: 'pod-1', state: 'live', version: '0.1.0', weight: 1, partitions: 1 }];
+    const homes = [
+      { member: 'a1b2c3d4e5', state: 'open', queues: 3 },
+      { partition: 1, state: 'none' },
+    ];
+    const unavailable = [{ partition: 1, why: 'nobody has it' }];
+    const json = { name: 'shop', partitions: 2, members, homes, unavailable, format: 3 };
+    await page.route('**/GetCluster', (route) => route.fulfill({ json }));
+    await page.goto(scene.page + PAGES.cluster);
+    await page.getByText('1 of 2 partitions take no calls now.').waitFor();
+    await page.getByText('Partition 1: nobody has it').waitFor();
+    await page.route('**/MovePartition', (route) =>
+      route.fulfill({ json: { state: 'moved', name: 'pod-1', paused: '0.120s' } }),
+    );
+    await page.getByRole('button', { name: 'Move a partition…' }).click();
+    await page.getByRole('dialog').getByLabel('Partition, 0 to 1').fill('1');
+    await page.getByRole('button', { name: 'Move a partition', exact: true }).click();
+    await page.getByText('Partition 1: moved, home pod-1. Nobody decided about it for 120 ms.').first().waitFor();
+    deepStrictEqual(await seriousFindings(page), []);
   });
 
   it('an error in one part leaves the others', async (t) => {
@@ -281,28 +464,24 @@ describe('the console', needs([CHROMIUM]), () => {
       route.fulfill({ status: 500, json: { code: 'internal', message: 'this one broke' } }),
     );
     await page.route('**/WatchEvents', (route) => route.fulfill({ status: 200, body: 'nonsense' }));
-    await page.goto(`${gateway.address}${PAGES.queue}`);
+    await page.goto(`${scene.page}${PAGES.queue}`);
     await page.getByRole('alert').getByText('this one broke').waitFor();
     await page.getByRole('heading', { name: 'Lanes by state' }).waitFor();
-    await page.goto(`${gateway.address}${PAGES.key}`);
+    await page.goto(`${scene.page}${PAGES.key}`);
     await why(page).waitFor();
   });
 
   for (const [name, path] of Object.entries(PAGES)) {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      it(`axe-core finds nothing serious on the page ${name}, ${colorScheme}`, async (t) => {
-        const page = await open(t, path, { colorScheme });
-        await page.locator('main table, main [role=table]').first().waitFor();
-        deepStrictEqual(await seriousFindings(page), []);
-      });
-    }
-    it(`the page ${name} fits 320 px, and has no motion for who wants none`, async (t) => {
-      const page = await open(t, path, {
-        viewport: { width: 320, height: 640 },
-        reducedMotion: 'reduce',
-        forcedColors: 'active',
-      });
-      await page.locator('main table, main [role=table]').first().waitFor();
+    it(`the page ${name}: axe-core finds nothing serious, light and dark; it fits 320 px; nothing moves for who wants that`, async (t) => {
+      const options = name === 'cluster' ? { expected: STANDS_ALONE } : {};
+      const { page } = await openTab(t, browser, scene.page + path, options);
+      await page.locator('main :is(table, [role=table], .why, .note, .part)').first().waitFor();
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+        deepStrictEqual(await seriousFindings(page), [], colorScheme);
+      }
+      await page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' });
+      await page.setViewportSize({ width: 320, height: 640 });
       strictEqual(await page.evaluate('document.documentElement.scrollWidth <= 320'), true);
       strictEqual(await page.evaluate('document.getAnimations().length'), 0);
     });

@@ -25,6 +25,13 @@ function settings(queues: number): string {
   return SETTINGS + names.join('');
 }
 
+const CONSOLE = ['--console-listen', '127.0.0.1:0'];
+
+/** Where a sidecar serves its page, without a slash at the end. */
+export async function pageOf(sidecar: ServeProcess): Promise<string> {
+  return String((await sidecar.logged('listening'))['console']).replace(/\/$/, '');
+}
+
 /** Names that people should not choose, and do. */
 export const HOSTILE = {
   emoji: '👩‍👩‍👧 family',
@@ -37,15 +44,18 @@ export const HOSTILE = {
   invisible: 'pay\u200bload',
 } as const;
 
+const HOSTILE_NAMES: readonly string[] = Object.values(HOSTILE);
+
 export interface Scene {
   readonly address: string;
   readonly client: Keyturn;
-  readonly sidecar: ServeProcess;
+  /** Of its console, without a slash at the end. */
+  readonly page: string;
 }
 
-/** @param queues how many more there are, with nothing to do */
-export async function startScene(t: Cleanup, queues: number): Promise<Scene> {
-  const sidecar = await ServeProcess.start(t, ['--config', yamlFile(t, settings(queues))]);
+/** @param queues how many more there are, with nothing to do @param names of keys that are hard to show */
+export async function startScene(t: Cleanup, queues: number, names = HOSTILE_NAMES): Promise<Scene> {
+  const sidecar = await ServeProcess.start(t, ['--config', yamlFile(t, settings(queues)), ...CONSOLE]);
   const address = await sidecar.address('grpc');
   const client = connect(address, { consumerId: 'worker-1' });
   t.after(() => client.close());
@@ -55,9 +65,11 @@ export async function startScene(t: Cleanup, queues: number): Promise<Scene> {
     behindRate(client),
     behindDependency(client),
     heldByDeadWorker(t, address, client),
-    hostile(client),
+    hostile(client, names),
+    deadLetters(client),
+    leads(t, client),
   ]);
-  return { address, client, sidecar };
+  return { address, client, page: await pageOf(sidecar) };
 }
 
 /** Waits in the line of a key for longer than any test. */
@@ -115,8 +127,46 @@ async function heldByDeadWorker(t: Cleanup, address: string, client: Keyturn): P
   waits(client, 'thumbnails', 'photo-17', 'worker-4');
 }
 
-async function hostile(client: Keyturn): Promise<void> {
-  for (const key of Object.values(HOSTILE)) await client.submit('hostile', { key, payload: Buffer.from(key) });
+async function hostile(client: Keyturn, names: readonly string[]): Promise<void> {
+  for (const key of names) await client.submit('hostile', { key, payload: Buffer.from(key) });
+}
+
+/** A pixel. */
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+/** What people send, and what would be run if it were shown carelessly. */
+export const PAYLOADS: Readonly<Record<string, Buffer>> = {
+  json: Buffer.from('{"order":12,"name":"Zoë"}'),
+  text: Buffer.from('plain\ntext'),
+  protobuf: Buffer.from([0x08, 0x96, 0x01, 0x12, 0x02, 0x00, 0xff]),
+  picture: PNG,
+  svg: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="document.title = \'run\'"></svg>'),
+  markup: Buffer.from('<script>document.title = "run"</script>'),
+};
+
+async function deadLetters(client: Keyturn): Promise<void> {
+  const queue = 'orders';
+  for (const [key, payload] of Object.entries(PAYLOADS)) {
+    await client.submit(queue, { key, payload, headers: { kind: key } });
+    const { deliveries } = await client.acquire({ queues: [queue], wait: 10_000 });
+    const { turn } = deliveries[0] ?? fail();
+    const error = key === 'json' ? 'no such customer' : `line ${payload.length} is too long`;
+    await client.nack({ queue, key, token: turn.token, kind: 'dead_letter', error });
+  }
+}
+
+function leads(t: Cleanup, client: Keyturn): Promise<void> {
+  return new Promise((began) => {
+    const execute = async (_term: unknown, signal: AbortSignal): Promise<void> => {
+      began();
+      await once(signal, 'abort');
+    };
+    const leadership = client.lead('billing', { execute }, { candidateId: 'host-1', metadata: { version: '7' } });
+    t.after(() => leadership.stop());
+  });
 }
 
 function fail(): never {

@@ -3,7 +3,9 @@ import { deepStrictEqual, strictEqual } from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { narrowed } from '../../console/wire/clock.js';
 import { Frames } from '../../console/wire/stream.js';
+import { groupsOf } from '../../console/words/causes.js';
 import { piecesOf, plainName } from '../../console/words/names.js';
+import { bytesOf, hexOf, payloadOf } from '../../console/words/payload.js';
 import { hrefOf, routeOf } from '../../console/words/route.js';
 import { soughtBy } from '../../console/words/search.js';
 import { sentenceOf } from '../../console/words/sentence.js';
@@ -166,4 +168,46 @@ describe('a queue is stuck', () => {
   });
   it('and not when it works', () =>
     strictEqual(troubleOf({ name: 'q', oldestWaiting: '0.5s', waiting: 7 }), undefined));
+});
+
+describe('a payload', () => {
+  const CASES: readonly (readonly [what: string, bytes: Buffer, kind: string])[] = [
+    ['nothing', Buffer.alloc(0), 'empty'],
+    ['an object', Buffer.from('{"a":[1]}'), 'json'],
+    ['a number, which is text as well', Buffer.from('12'), 'text'],
+    ['text', Buffer.from('line\nnext\t€'), 'text'],
+    ['broken JSON', Buffer.from('{"a":'), 'text'],
+    ['protobuf', Buffer.from([0x0a, 0x03, 0x61, 0x62, 0x00]), 'bytes'],
+    ['what is no UTF-8', Buffer.from([0x61, 0xff]), 'bytes'],
+    ['a PNG', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0]), 'image'],
+    ['a WebP', Buffer.from('RIFF....WEBPVP8 '), 'image'],
+    ['an SVG, which may have scripts', Buffer.from('<svg onload="x()"/>'), 'text'],
+  ];
+  for (const [what, bytes, kind] of CASES) {
+    it(`of ${what} is shown as ${kind}`, () => strictEqual(payloadOf(bytesOf(bytes.toString('base64'))).kind, kind));
+  }
+  it('keeps numbers that a browser would round as they were written', () => {
+    deepStrictEqual(payloadOf(Buffer.from('{"id":12345678901234567890}')), {
+      kind: 'json',
+      text: '{"id":12345678901234567890}',
+    });
+  });
+  it('in hex has its bytes and what of them can be read', () => {
+    strictEqual(hexOf(Buffer.from('A\u0000B'), 100), `000000  41 00 42${' '.repeat(39)}  A.B`);
+  });
+});
+
+describe('dead letters', () => {
+  it('are one group when their errors differ in numbers and ids alone', () => {
+    const letters = ['order 12 is gone', 'order 7 is gone', 'no route to 0xff', 'order 9 is gone\nat line 3'].map(
+      (lastError) => ({ cause: 'refused', lastError }),
+    );
+    deepStrictEqual(
+      groupsOf(letters).map(({ cause, letters: own }) => [cause, own.length]),
+      [
+        ['refused: order # is gone', 3],
+        ['refused: no route to #', 1],
+      ],
+    );
+  });
 });

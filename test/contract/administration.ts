@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { CoordinatorEvent, ListQueuesRequest } from '../../src/coordinator.js';
-import { ALL_QUEUES } from '../support/builders.js';
+import { ALL_QUEUES, bytes } from '../support/builders.js';
 import { lost, type SetStage, type Stage, told } from './stage.js';
 import type { World } from './world.js';
+
+function textOf(value: Uint8Array): string {
+  return new TextDecoder().decode(value);
+}
 
 export function administration(set: SetStage, world: World): void {
   describe('the six states of a key', () => {
@@ -57,6 +61,27 @@ export function administration(set: SetStage, world: World): void {
       assert.notEqual(why, '');
     });
 
+    it('tells whose traces the items belong to, wherever their headers are', async () => {
+      const stage = set();
+      const traced = (digit: string) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`;
+      const item = (itemId: string, digit: string) => ({ itemId, headers: new Map([['traceparent', traced(digit)]]) });
+      stage.submit([item('a', '1'), item('b', '2'), { itemId: 'c' }]);
+      stage.acquire();
+      const { holder, line } = await stage.explain();
+      assert.deepEqual(
+        holder?.carried?.map(({ itemId, attempt, traceparent }) => [itemId, attempt, traceparent]),
+        [['a', 1, traced('1')]],
+      );
+      assert.deepEqual(
+        line.map(({ id, traceparent }) => [id, traceparent]),
+        [
+          ['b', traced('2')],
+          ['c', undefined],
+        ],
+      );
+      assert.ok([...line, ...(holder?.carried ?? [])].every(({ stored }) => stored === undefined));
+    });
+
     it('until when, if that is known', async () => {
       const stage = set();
       stage.submit([{ delay: 700 }]);
@@ -77,6 +102,50 @@ export function administration(set: SetStage, world: World): void {
     it('nothing holds a key of which nothing is known', async () => {
       const { state, holder, line, why } = await set().explain('never');
       assert.deepEqual([state, holder, line, why], ['INIT', undefined, [], '']);
+    });
+  });
+
+  describe('GetItem', () => {
+    const HEADERS = new Map([['a', 'b']]);
+
+    it('tells where an item stands, from its line to its end', async () => {
+      const stage = set();
+      stage.submit([
+        { itemId: 'first', payload: bytes('one'), headers: HEADERS },
+        { itemId: 'second', payload: bytes('second'), delay: 700 },
+      ]);
+      const at = async (itemId: string, withPayload = false) => stage.item(itemId, withPayload);
+      assert.match((await at('second')).why, /others of its key come before it/);
+      const { turn } = stage.take();
+      const { state, holder, key, payloadBytes, item } = await at('first');
+      assert.deepEqual([state, holder?.token, key, payloadBytes], ['in_flight', turn.token, turn.key, 3]);
+      assert.deepEqual([item?.payload.length, item?.headers, item?.itemId], [0, undefined, 'first']);
+      const whole = (await at('first', true)).item;
+      assert.deepEqual([whole && textOf(whole.payload), whole?.headers], ['one', HEADERS]);
+      stage.ack(turn, { result: bytes('done') });
+      const waiting = await at('second');
+      assert.deepEqual([waiting.state, waiting.notBefore], ['waiting', stage.clock.wall() + 700]);
+      assert.match(waiting.why, /delayed/);
+      const [seen, shown] = [await at('first'), await at('first', true)];
+      assert.deepEqual([seen.state, seen.result, shown.result && textOf(shown.result)], ['done', undefined, 'done']);
+    });
+
+    it('tells of a dead letter why and since when it is dead', async () => {
+      const stage = set();
+      stage.submit([{ itemId: 'i' }]);
+      const { turn } = stage.take();
+      stage.nack(turn, { kind: 'dead_letter', error: 'bad' });
+      const { state, died, lastError, attempts, key } = await stage.item('i');
+      assert.deepEqual(
+        [state, died?.cause, died?.at, lastError, attempts, key],
+        ['dead', 'refused', stage.clock.wall(), 'bad', 1, turn.key],
+      );
+    });
+
+    it('knows nothing of an id that never was, also in a queue that is none', async () => {
+      const stage = set();
+      stage.submit([{ itemId: 'i' }]);
+      assert.equal((await stage.item('other')).state, 'unknown');
     });
   });
 

@@ -4,6 +4,7 @@ import type {
   Coordinator,
   CoordinatorSettings,
   Delivery,
+  ItemReport,
   KeyExplanation,
   LaneState,
   Policy,
@@ -40,6 +41,10 @@ export class Stage extends Worker {
 
   async explain(key = KEY, queue = QUEUE): Promise<KeyExplanation> {
     return told(await this.coordinator.admin.explainKey(queue, key));
+  }
+
+  async item(itemId: string, withPayload = false, queue = QUEUE): Promise<ItemReport> {
+    return told(await this.coordinator.admin.getItem({ queue, itemId, withPayload }));
   }
 
   async state(key = KEY, queue = QUEUE): Promise<LaneState> {

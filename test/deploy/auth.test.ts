@@ -4,112 +4,17 @@
  */
 import { deepEqual, equal, fail, match, ok } from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
-import { connect, type Keyturn, KeyturnError } from '@keyturn/client';
+import { describe, it } from 'node:test';
+import { connect, type Keyturn } from '@keyturn/client';
 import { parseAllDocuments } from 'yaml';
 import { keyturn, ServeProcess } from '../cli/serve-process.js';
 import { yamlFile } from '../config/yaml-file.js';
 import { ROOT, read } from '../project/repository.js';
-import { writeCertificates } from '../support/certificate-files.js';
 import { needs } from '../support/needed-program.js';
-import {
-  at,
-  CHART,
-  complaints,
-  containerOf,
-  folderFor,
-  HELM,
-  list,
-  manifests,
-  ofKind,
-  output,
-  VALIDATE,
-  valuesFile,
-  variablesOf,
-} from './tools.js';
-
-const KEY = { kty: 'OKP', crv: 'Ed25519', kid: 'k', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
-
-/** A folder as kubelet makes it of a Secret: links into `..data`, which is a link to what counts. */
-class Volume {
-  #version = 0;
-
-  constructor(private readonly folder: string) {
-    mkdirSync(folder);
-  }
-
-  put(files: Readonly<Record<string, string>>): void {
-    this.#version += 1;
-    const version = `..version-${this.#version}`;
-    mkdirSync(join(this.folder, version));
-    for (const [name, text] of Object.entries(files)) {
-      writeFileSync(join(this.folder, version, name), text);
-      if (this.#version === 1) symlinkSync(join('..data', name), join(this.folder, name));
-    }
-    symlinkSync(version, join(this.folder, '..next'));
-    renameSync(join(this.folder, '..next'), join(this.folder, '..data'));
-  }
-}
-
-function tokens(names: Readonly<Record<string, string>>): string {
-  const line = ([name, token]: [string, string]) =>
-    `${JSON.stringify(name)}: { sha256: ${createHash('sha256').update(token).digest('hex')} }`;
-  return Object.entries(names).map(line).join('\n');
-}
-
-interface Release {
-  /** The settings file, its paths in the folder. */
-  readonly config: string;
-  /** Of the container, its paths too. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly ca: string;
-  /** The Secret with tokens. */
-  readonly secret: Volume;
-}
-
-/** What a release with these values brings into its pod. */
-async function release(t: TestContext, values: string): Promise<Release> {
-  const folder = await folderFor(t);
-  const all = manifests(await output(HELM, ['template', 'keyturn', CHART, '--namespace', 'prod', '--values', values]));
-  const container = containerOf(all);
-  const mounts = list(at(container, 'volumeMounts')).map((one) => String(at(one, 'mountPath')));
-  const own = (text: string) => {
-    let placed = text;
-    for (const path of mounts) placed = placed.replaceAll(`${path}/`, `${join(folder, path.replaceAll('/', '-'))}/`);
-    return placed;
-  };
-  const certificates = join(folder, 'certificates');
-  await writeCertificates(certificates);
-  const secret = new Volume(join(folder, '-etc-keyturn-tokens'));
-  secret.put({
-    'tokens.yaml': tokens({
-      'orders: worker': 'token-of-orders',
-      'orders-worker': 'token-of-orders-too',
-      ops: 'token-of-ops',
-    }),
-  });
-  new Volume(join(folder, '-etc-keyturn-keys')).put({ 'jwks.json': JSON.stringify({ keys: [KEY] }) });
-  const files = { 'server.pem': 'tls.crt', 'server.key': 'tls.key', 'ca.pem': 'ca.crt' };
-  for (const secretOf of ['-etc-keyturn-tls', '-etc-keyturn-peer-tls']) {
-    mkdirSync(join(folder, secretOf));
-    for (const [from, to] of Object.entries(files)) symlinkSync(join(certificates, from), join(folder, secretOf, to));
-  }
-  mkdirSync(join(folder, '-var-lib-keyturn'));
-  const env = Object.entries(variablesOf(container)).map(([name, value]) => [name, own(value)] as const);
-  const config = yamlFile(t, own(String(at(ofKind(all, 'ConfigMap'), 'data', 'keyturn.yaml'))));
-  return { config, env: Object.fromEntries(env), ca: join(certificates, 'ca.pem'), secret };
-}
-
-async function refusalOf(answer: Promise<unknown>): Promise<string> {
-  const error: unknown = await answer.then(
-    () => 'it was answered',
-    (caught: unknown) => caught,
-  );
-  return error instanceof KeyturnError ? `${error.code} ${error.reason}` : String(error);
-}
+import { refusalOf, release, tokens } from './release.js';
+import { at, complaints, folderFor, HELM, manifests, VALIDATE, valuesFile } from './tools.js';
 
 /** As the page says it in the part with this heading. */
 function blockOfThePage(heading: string, first: string): string {
@@ -159,13 +64,13 @@ describe('rights in the chart', needs([HELM, VALIDATE]), () => {
   it('are switched on as SECURITY.md says, and tokens are replaced while it runs', async (t) => {
     const values = blockOfThePage('In Kubernetes', '# values.yaml\nimage');
     equal(parseAllDocuments(values).length, 1);
-    const { config, env, ca, secret } = await release(t, yamlFile(t, values));
+    const { config, env, certificates, secret } = await release(t, yamlFile(t, values));
     const made = filesOfThePage(await folderFor(t));
     secret.put({ 'tokens.yaml': made.tokens });
     const sidecar = await ServeProcess.start(t, ['--config', config], env);
     const address = await sidecar.address('grpc');
     const client = (token?: string): Keyturn => {
-      const connected = connect(address, { transport: 'unary', tls: { ca }, token });
+      const connected = connect(address, { transport: 'unary', tls: { ca: join(certificates, 'ca.pem') }, token });
       t.after(() => connected.close({ timeout: 0 }));
       return connected;
     };

@@ -41,6 +41,8 @@ export class FakeCoordinator implements Coordinator {
     listQueues: () => unexpected('listQueues'),
     listKeys: () => unexpected('listKeys'),
     explainKey: () => unexpected('explainKey'),
+    listSessions: () => unexpected('listSessions'),
+    getItem: () => unexpected('getItem'),
     evictHolder: () => unexpected('evictHolder'),
     retryNow: () => unexpected('retryNow'),
     resumeKey: () => unexpected('resumeKey'),

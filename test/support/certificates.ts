@@ -25,10 +25,19 @@ export interface AlternativeName {
   readonly value: string;
 }
 
+export type Use = 'server' | 'client' | 'peer';
+
+const USAGES: Readonly<Record<Use, readonly ExtendedKeyUsage[]>> = {
+  server: [ExtendedKeyUsage.serverAuth],
+  client: [ExtendedKeyUsage.clientAuth],
+  peer: [ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth],
+};
+
 export interface LeafOptions {
   /** The common name; nobody checks it. */
   readonly name: string;
-  readonly use: 'server' | 'client';
+  /** `peer`: as both, as sidecars show theirs to each other. */
+  readonly use: Use;
   /** The host names and IP addresses of a server. Default: this machine's loopback. */
   readonly hosts?: readonly string[];
   /** Other alternative names, those of a client too. */
@@ -92,7 +101,7 @@ export class Authority {
       extensions: [
         new BasicConstraintsExtension(false, undefined, true),
         new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-        new ExtendedKeyUsageExtension([ExtendedKeyUsage[use === 'server' ? 'serverAuth' : 'clientAuth']]),
+        new ExtendedKeyUsageExtension([...USAGES[use]]),
         await AuthorityKeyIdentifierExtension.create(this.keys.publicKey),
         await SubjectKeyIdentifierExtension.create(keys.publicKey),
         ...(hosts.length + names.length > 0 ? [alternativeNames(hosts, names)] : []),

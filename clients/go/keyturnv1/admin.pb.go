@@ -1228,8 +1228,10 @@ type Holder struct {
 	SessionId string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Since when the stream of that session is broken; unset: it is open.
 	SessionBrokenSince *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=session_broken_since,json=sessionBrokenSince,proto3" json:"session_broken_since,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// The first 10 of its items.
+	HeldItems     []*HeldItem `protobuf:"bytes,10,rep,name=held_items,json=heldItems,proto3" json:"held_items,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Holder) Reset() {
@@ -1325,6 +1327,77 @@ func (x *Holder) GetSessionBrokenSince() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Holder) GetHeldItems() []*HeldItem {
+	if x != nil {
+		return x.HeldItems
+	}
+	return nil
+}
+
+// HeldItem tells of one item of a live turn.
+type HeldItem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id.
+	ItemId string `protobuf:"bytes,1,opt,name=item_id,json=itemId,proto3" json:"item_id,omitempty"`
+	// Which attempt this is, from 1 on.
+	Attempt uint32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// The trace of who submitted it, 32 hexadecimal digits; empty: none is known.
+	TraceId       string `protobuf:"bytes,3,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HeldItem) Reset() {
+	*x = HeldItem{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HeldItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HeldItem) ProtoMessage() {}
+
+func (x *HeldItem) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HeldItem.ProtoReflect.Descriptor instead.
+func (*HeldItem) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *HeldItem) GetItemId() string {
+	if x != nil {
+		return x.ItemId
+	}
+	return ""
+}
+
+func (x *HeldItem) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+func (x *HeldItem) GetTraceId() string {
+	if x != nil {
+		return x.TraceId
+	}
+	return ""
+}
+
 // LineEntry tells of one that waits; the first 100 of a line are told.
 type LineEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1341,14 +1414,16 @@ type LineEntry struct {
 	// Item: what must be done before it and is not yet; the first 10 are told.
 	After []*ItemRef `protobuf:"bytes,6,rep,name=after,proto3" json:"after,omitempty"`
 	// How many these are.
-	AfterCount    uint32 `protobuf:"varint,7,opt,name=after_count,json=afterCount,proto3" json:"after_count,omitempty"`
+	AfterCount uint32 `protobuf:"varint,7,opt,name=after_count,json=afterCount,proto3" json:"after_count,omitempty"`
+	// Item: the trace of who submitted it, 32 hexadecimal digits; empty: none is known. Of what is on disk alone, the first 10 of the line.
+	TraceId       string `protobuf:"bytes,8,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LineEntry) Reset() {
 	*x = LineEntry{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[13]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1360,7 +1435,7 @@ func (x *LineEntry) String() string {
 func (*LineEntry) ProtoMessage() {}
 
 func (x *LineEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[13]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1373,7 +1448,7 @@ func (x *LineEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LineEntry.ProtoReflect.Descriptor instead.
 func (*LineEntry) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{13}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LineEntry) GetKind() string {
@@ -1425,6 +1500,13 @@ func (x *LineEntry) GetAfterCount() uint32 {
 	return 0
 }
 
+func (x *LineEntry) GetTraceId() string {
+	if x != nil {
+		return x.TraceId
+	}
+	return ""
+}
+
 // ExplainKeyResponse is the answer to every operator's question about a key.
 type ExplainKeyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1460,7 +1542,7 @@ type ExplainKeyResponse struct {
 
 func (x *ExplainKeyResponse) Reset() {
 	*x = ExplainKeyResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[14]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1472,7 +1554,7 @@ func (x *ExplainKeyResponse) String() string {
 func (*ExplainKeyResponse) ProtoMessage() {}
 
 func (x *ExplainKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[14]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1485,7 +1567,7 @@ func (x *ExplainKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainKeyResponse.ProtoReflect.Descriptor instead.
 func (*ExplainKeyResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{14}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ExplainKeyResponse) GetState() LaneState {
@@ -1579,6 +1661,260 @@ func (x *ExplainKeyResponse) GetUnavailable() []*Unavailable {
 	return nil
 }
 
+// GetItemRequest names an item.
+type GetItemRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The queue.
+	Queue string `protobuf:"bytes,1,opt,name=queue,proto3" json:"queue,omitempty"`
+	// Its id.
+	ItemId string `protobuf:"bytes,2,opt,name=item_id,json=itemId,proto3" json:"item_id,omitempty"`
+	// With what it carries, and with its result. It needs the right to see payloads.
+	WithPayload   bool `protobuf:"varint,3,opt,name=with_payload,json=withPayload,proto3" json:"with_payload,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetItemRequest) Reset() {
+	*x = GetItemRequest{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetItemRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetItemRequest) ProtoMessage() {}
+
+func (x *GetItemRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetItemRequest.ProtoReflect.Descriptor instead.
+func (*GetItemRequest) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *GetItemRequest) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *GetItemRequest) GetItemId() string {
+	if x != nil {
+		return x.ItemId
+	}
+	return ""
+}
+
+func (x *GetItemRequest) GetWithPayload() bool {
+	if x != nil {
+		return x.WithPayload
+	}
+	return false
+}
+
+// GetItemResponse tells of one item.
+type GetItemResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What became of it. ITEM_STATE_UNKNOWN: nothing is known of this id.
+	State ItemState `protobuf:"varint,1,opt,name=state,proto3,enum=keyturn.v1.ItemState" json:"state,omitempty"`
+	// Its key; empty: it has none, or it ended and its key is not remembered.
+	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// As it was submitted, without payload and headers unless they were asked for. Unset: it ended, and only that is remembered.
+	Item *Item `protobuf:"bytes,3,opt,name=item,proto3" json:"item,omitempty"`
+	// Tries that failed.
+	Attempts uint32 `protobuf:"varint,4,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	// What went wrong last, or why it ended.
+	LastError string `protobuf:"bytes,5,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
+	// Waiting: not before then. Unset: at once.
+	NotBefore *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
+	// Waiting: what must be done before it and is not yet; the first 10 are told.
+	After []*ItemRef `protobuf:"bytes,7,rep,name=after,proto3" json:"after,omitempty"`
+	// How many these are.
+	AfterCount uint32 `protobuf:"varint,8,opt,name=after_count,json=afterCount,proto3" json:"after_count,omitempty"`
+	// In flight: who has it.
+	ConsumerId string `protobuf:"bytes,9,opt,name=consumer_id,json=consumerId,proto3" json:"consumer_id,omitempty"`
+	// In flight: the fencing token.
+	Token uint64 `protobuf:"varint,10,opt,name=token,proto3" json:"token,omitempty"`
+	// Dead: since when.
+	DiedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=died_at,json=diedAt,proto3" json:"died_at,omitempty"`
+	// Dead: `max_attempts`, `refused` or `dependency`, as of a dead letter.
+	Cause string `protobuf:"bytes,12,opt,name=cause,proto3" json:"cause,omitempty"`
+	// Done: its result, when it was asked for.
+	Result []byte `protobuf:"bytes,13,opt,name=result,proto3" json:"result,omitempty"`
+	// Waiting: why, in one sentence.
+	Why string `protobuf:"bytes,14,opt,name=why,proto3" json:"why,omitempty"`
+	// The trace of who submitted it, 32 hexadecimal digits; empty: none is known.
+	TraceId string `protobuf:"bytes,15,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
+	// Of its payload, asked for or not.
+	PayloadBytes uint64 `protobuf:"varint,16,opt,name=payload_bytes,json=payloadBytes,proto3" json:"payload_bytes,omitempty"`
+	// Who could not be asked, of a cluster.
+	Unavailable   []*Unavailable `protobuf:"bytes,17,rep,name=unavailable,proto3" json:"unavailable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetItemResponse) Reset() {
+	*x = GetItemResponse{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetItemResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetItemResponse) ProtoMessage() {}
+
+func (x *GetItemResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetItemResponse.ProtoReflect.Descriptor instead.
+func (*GetItemResponse) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *GetItemResponse) GetState() ItemState {
+	if x != nil {
+		return x.State
+	}
+	return ItemState_ITEM_STATE_UNSPECIFIED
+}
+
+func (x *GetItemResponse) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *GetItemResponse) GetItem() *Item {
+	if x != nil {
+		return x.Item
+	}
+	return nil
+}
+
+func (x *GetItemResponse) GetAttempts() uint32 {
+	if x != nil {
+		return x.Attempts
+	}
+	return 0
+}
+
+func (x *GetItemResponse) GetLastError() string {
+	if x != nil {
+		return x.LastError
+	}
+	return ""
+}
+
+func (x *GetItemResponse) GetNotBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.NotBefore
+	}
+	return nil
+}
+
+func (x *GetItemResponse) GetAfter() []*ItemRef {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
+func (x *GetItemResponse) GetAfterCount() uint32 {
+	if x != nil {
+		return x.AfterCount
+	}
+	return 0
+}
+
+func (x *GetItemResponse) GetConsumerId() string {
+	if x != nil {
+		return x.ConsumerId
+	}
+	return ""
+}
+
+func (x *GetItemResponse) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
+func (x *GetItemResponse) GetDiedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DiedAt
+	}
+	return nil
+}
+
+func (x *GetItemResponse) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
+func (x *GetItemResponse) GetResult() []byte {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *GetItemResponse) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+func (x *GetItemResponse) GetTraceId() string {
+	if x != nil {
+		return x.TraceId
+	}
+	return ""
+}
+
+func (x *GetItemResponse) GetPayloadBytes() uint64 {
+	if x != nil {
+		return x.PayloadBytes
+	}
+	return 0
+}
+
+func (x *GetItemResponse) GetUnavailable() []*Unavailable {
+	if x != nil {
+		return x.Unavailable
+	}
+	return nil
+}
+
 // EvictHolderRequest names a key.
 type EvictHolderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1592,7 +1928,7 @@ type EvictHolderRequest struct {
 
 func (x *EvictHolderRequest) Reset() {
 	*x = EvictHolderRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[15]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1604,7 +1940,7 @@ func (x *EvictHolderRequest) String() string {
 func (*EvictHolderRequest) ProtoMessage() {}
 
 func (x *EvictHolderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[15]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1617,7 +1953,7 @@ func (x *EvictHolderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictHolderRequest.ProtoReflect.Descriptor instead.
 func (*EvictHolderRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{15}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *EvictHolderRequest) GetQueue() string {
@@ -1653,7 +1989,7 @@ type EvictHolderResponse struct {
 
 func (x *EvictHolderResponse) Reset() {
 	*x = EvictHolderResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1665,7 +2001,7 @@ func (x *EvictHolderResponse) String() string {
 func (*EvictHolderResponse) ProtoMessage() {}
 
 func (x *EvictHolderResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[16]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1678,7 +2014,7 @@ func (x *EvictHolderResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictHolderResponse.ProtoReflect.Descriptor instead.
 func (*EvictHolderResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{16}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *EvictHolderResponse) GetEvicted() bool {
@@ -1731,7 +2067,7 @@ type RetryNowRequest struct {
 
 func (x *RetryNowRequest) Reset() {
 	*x = RetryNowRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1743,7 +2079,7 @@ func (x *RetryNowRequest) String() string {
 func (*RetryNowRequest) ProtoMessage() {}
 
 func (x *RetryNowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[17]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1756,7 +2092,7 @@ func (x *RetryNowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryNowRequest.ProtoReflect.Descriptor instead.
 func (*RetryNowRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{17}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RetryNowRequest) GetQueue() string {
@@ -1803,7 +2139,7 @@ type RetryNowResponse struct {
 
 func (x *RetryNowResponse) Reset() {
 	*x = RetryNowResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1815,7 +2151,7 @@ func (x *RetryNowResponse) String() string {
 func (*RetryNowResponse) ProtoMessage() {}
 
 func (x *RetryNowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[18]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1828,7 +2164,7 @@ func (x *RetryNowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryNowResponse.ProtoReflect.Descriptor instead.
 func (*RetryNowResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{18}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RetryNowResponse) GetChanged() bool {
@@ -1893,7 +2229,7 @@ type ResumeKeyRequest struct {
 
 func (x *ResumeKeyRequest) Reset() {
 	*x = ResumeKeyRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1905,7 +2241,7 @@ func (x *ResumeKeyRequest) String() string {
 func (*ResumeKeyRequest) ProtoMessage() {}
 
 func (x *ResumeKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[19]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1918,7 +2254,7 @@ func (x *ResumeKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeKeyRequest.ProtoReflect.Descriptor instead.
 func (*ResumeKeyRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{19}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ResumeKeyRequest) GetQueue() string {
@@ -1948,7 +2284,7 @@ type ResumeKeyResponse struct {
 
 func (x *ResumeKeyResponse) Reset() {
 	*x = ResumeKeyResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1960,7 +2296,7 @@ func (x *ResumeKeyResponse) String() string {
 func (*ResumeKeyResponse) ProtoMessage() {}
 
 func (x *ResumeKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[20]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1973,7 +2309,7 @@ func (x *ResumeKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeKeyResponse.ProtoReflect.Descriptor instead.
 func (*ResumeKeyResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{20}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ResumeKeyResponse) GetResumed() bool {
@@ -2001,7 +2337,7 @@ type PauseQueueRequest struct {
 
 func (x *PauseQueueRequest) Reset() {
 	*x = PauseQueueRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2013,7 +2349,7 @@ func (x *PauseQueueRequest) String() string {
 func (*PauseQueueRequest) ProtoMessage() {}
 
 func (x *PauseQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[21]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2026,7 +2362,7 @@ func (x *PauseQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseQueueRequest.ProtoReflect.Descriptor instead.
 func (*PauseQueueRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{21}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PauseQueueRequest) GetQueue() string {
@@ -2045,7 +2381,7 @@ type PauseQueueResponse struct {
 
 func (x *PauseQueueResponse) Reset() {
 	*x = PauseQueueResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2057,7 +2393,7 @@ func (x *PauseQueueResponse) String() string {
 func (*PauseQueueResponse) ProtoMessage() {}
 
 func (x *PauseQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[22]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2070,7 +2406,7 @@ func (x *PauseQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseQueueResponse.ProtoReflect.Descriptor instead.
 func (*PauseQueueResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{22}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{25}
 }
 
 // ResumeQueueRequest names a queue.
@@ -2084,7 +2420,7 @@ type ResumeQueueRequest struct {
 
 func (x *ResumeQueueRequest) Reset() {
 	*x = ResumeQueueRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2096,7 +2432,7 @@ func (x *ResumeQueueRequest) String() string {
 func (*ResumeQueueRequest) ProtoMessage() {}
 
 func (x *ResumeQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[23]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2109,7 +2445,7 @@ func (x *ResumeQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeQueueRequest.ProtoReflect.Descriptor instead.
 func (*ResumeQueueRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{23}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ResumeQueueRequest) GetQueue() string {
@@ -2128,7 +2464,7 @@ type ResumeQueueResponse struct {
 
 func (x *ResumeQueueResponse) Reset() {
 	*x = ResumeQueueResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2140,7 +2476,7 @@ func (x *ResumeQueueResponse) String() string {
 func (*ResumeQueueResponse) ProtoMessage() {}
 
 func (x *ResumeQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[24]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2153,7 +2489,7 @@ func (x *ResumeQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeQueueResponse.ProtoReflect.Descriptor instead.
 func (*ResumeQueueResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{24}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{27}
 }
 
 // SetLimitsRequest changes limits of a queue; what is unset stays. With nothing set it only asks, and makes no queue.
@@ -2171,7 +2507,7 @@ type SetLimitsRequest struct {
 
 func (x *SetLimitsRequest) Reset() {
 	*x = SetLimitsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2183,7 +2519,7 @@ func (x *SetLimitsRequest) String() string {
 func (*SetLimitsRequest) ProtoMessage() {}
 
 func (x *SetLimitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[25]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2196,7 +2532,7 @@ func (x *SetLimitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLimitsRequest.ProtoReflect.Descriptor instead.
 func (*SetLimitsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{25}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SetLimitsRequest) GetQueue() string {
@@ -2235,7 +2571,7 @@ type SetLimitsResponse struct {
 
 func (x *SetLimitsResponse) Reset() {
 	*x = SetLimitsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2247,7 +2583,7 @@ func (x *SetLimitsResponse) String() string {
 func (*SetLimitsResponse) ProtoMessage() {}
 
 func (x *SetLimitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[26]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2260,7 +2596,7 @@ func (x *SetLimitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLimitsResponse.ProtoReflect.Descriptor instead.
 func (*SetLimitsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{26}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SetLimitsResponse) GetRate() *Rate {
@@ -2301,7 +2637,7 @@ type ListDeadLettersRequest struct {
 
 func (x *ListDeadLettersRequest) Reset() {
 	*x = ListDeadLettersRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2313,7 +2649,7 @@ func (x *ListDeadLettersRequest) String() string {
 func (*ListDeadLettersRequest) ProtoMessage() {}
 
 func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[27]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2326,7 +2662,7 @@ func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersRequest.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{27}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListDeadLettersRequest) GetQueue() string {
@@ -2378,7 +2714,7 @@ type DeadLetter struct {
 
 func (x *DeadLetter) Reset() {
 	*x = DeadLetter{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2390,7 +2726,7 @@ func (x *DeadLetter) String() string {
 func (*DeadLetter) ProtoMessage() {}
 
 func (x *DeadLetter) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[28]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2403,7 +2739,7 @@ func (x *DeadLetter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadLetter.ProtoReflect.Descriptor instead.
 func (*DeadLetter) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{28}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DeadLetter) GetItem() *Item {
@@ -2463,7 +2799,7 @@ type ListDeadLettersResponse struct {
 
 func (x *ListDeadLettersResponse) Reset() {
 	*x = ListDeadLettersResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2475,7 +2811,7 @@ func (x *ListDeadLettersResponse) String() string {
 func (*ListDeadLettersResponse) ProtoMessage() {}
 
 func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[29]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2488,7 +2824,7 @@ func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersResponse.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{29}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListDeadLettersResponse) GetDeadLetters() []*DeadLetter {
@@ -2527,7 +2863,7 @@ type RedriveRequest struct {
 
 func (x *RedriveRequest) Reset() {
 	*x = RedriveRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2539,7 +2875,7 @@ func (x *RedriveRequest) String() string {
 func (*RedriveRequest) ProtoMessage() {}
 
 func (x *RedriveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2552,7 +2888,7 @@ func (x *RedriveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveRequest.ProtoReflect.Descriptor instead.
 func (*RedriveRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{30}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RedriveRequest) GetQueue() string {
@@ -2587,7 +2923,7 @@ type RedriveResponse struct {
 
 func (x *RedriveResponse) Reset() {
 	*x = RedriveResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2599,7 +2935,7 @@ func (x *RedriveResponse) String() string {
 func (*RedriveResponse) ProtoMessage() {}
 
 func (x *RedriveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2612,7 +2948,7 @@ func (x *RedriveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveResponse.ProtoReflect.Descriptor instead.
 func (*RedriveResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{31}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RedriveResponse) GetRedriven() uint32 {
@@ -2639,7 +2975,7 @@ type DiscardRequest struct {
 
 func (x *DiscardRequest) Reset() {
 	*x = DiscardRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2651,7 +2987,7 @@ func (x *DiscardRequest) String() string {
 func (*DiscardRequest) ProtoMessage() {}
 
 func (x *DiscardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2664,7 +3000,7 @@ func (x *DiscardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardRequest.ProtoReflect.Descriptor instead.
 func (*DiscardRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{32}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DiscardRequest) GetQueue() string {
@@ -2706,7 +3042,7 @@ type DiscardResponse struct {
 
 func (x *DiscardResponse) Reset() {
 	*x = DiscardResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2718,7 +3054,7 @@ func (x *DiscardResponse) String() string {
 func (*DiscardResponse) ProtoMessage() {}
 
 func (x *DiscardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2731,7 +3067,7 @@ func (x *DiscardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardResponse.ProtoReflect.Descriptor instead.
 func (*DiscardResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{33}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *DiscardResponse) GetDiscarded() uint32 {
@@ -2754,7 +3090,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2766,7 +3102,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2779,7 +3115,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{34}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *WatchEventsRequest) GetQueue() string {
@@ -2821,7 +3157,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2833,7 +3169,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2846,7 +3182,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{35}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Event) GetKind() EventKind {
@@ -2918,7 +3254,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[36]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2930,7 +3266,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[36]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2943,7 +3279,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{36}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *WatchEventsResponse) GetEvents() []*Event {
@@ -2960,6 +3296,653 @@ func (x *WatchEventsResponse) GetMissed() uint64 {
 	return 0
 }
 
+// ListSessionsRequest asks for sessions by their ids.
+type ListSessionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only sessions with this in their id.
+	IdContains string `protobuf:"bytes,1,opt,name=id_contains,json=idContains,proto3" json:"id_contains,omitempty"`
+	// 1 to 1,000. Unset: 100.
+	PageSize uint32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// From the last answer.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSessionsRequest) Reset() {
+	*x = ListSessionsRequest{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSessionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSessionsRequest) ProtoMessage() {}
+
+func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
+func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *ListSessionsRequest) GetIdContains() string {
+	if x != nil {
+		return x.IdContains
+	}
+	return ""
+}
+
+func (x *ListSessionsRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListSessionsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// SessionTurn is a turn that lives as long as a session does.
+type SessionTurn struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its queue.
+	Queue string `protobuf:"bytes,1,opt,name=queue,proto3" json:"queue,omitempty"`
+	// Its key; empty: of an item without one.
+	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// The fencing token.
+	Token uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
+	// Since when.
+	Since *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
+	// Who has it.
+	ConsumerId    string `protobuf:"bytes,5,opt,name=consumer_id,json=consumerId,proto3" json:"consumer_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionTurn) Reset() {
+	*x = SessionTurn{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionTurn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionTurn) ProtoMessage() {}
+
+func (x *SessionTurn) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionTurn.ProtoReflect.Descriptor instead.
+func (*SessionTurn) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *SessionTurn) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *SessionTurn) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *SessionTurn) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
+func (x *SessionTurn) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *SessionTurn) GetConsumerId() string {
+	if x != nil {
+		return x.ConsumerId
+	}
+	return ""
+}
+
+// SessionInfo tells of one session.
+type SessionInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id, as its client says it.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Whose it is; empty: nobody is asked who they are.
+	Principal string `protobuf:"bytes,2,opt,name=principal,proto3" json:"principal,omitempty"`
+	// Since when its stream is broken; unset: it is open.
+	BrokenSince *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=broken_since,json=brokenSince,proto3" json:"broken_since,omitempty"`
+	// When it ends unless its client comes back; unset: its stream is open.
+	EndsAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
+	// Turns that live as long as it does.
+	Turns uint32 `protobuf:"varint,5,opt,name=turns,proto3" json:"turns,omitempty"`
+	// The first 20 of them.
+	Held          []*SessionTurn `protobuf:"bytes,6,rep,name=held,proto3" json:"held,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionInfo) Reset() {
+	*x = SessionInfo{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionInfo) ProtoMessage() {}
+
+func (x *SessionInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionInfo.ProtoReflect.Descriptor instead.
+func (*SessionInfo) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *SessionInfo) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *SessionInfo) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
+func (x *SessionInfo) GetBrokenSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.BrokenSince
+	}
+	return nil
+}
+
+func (x *SessionInfo) GetEndsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndsAt
+	}
+	return nil
+}
+
+func (x *SessionInfo) GetTurns() uint32 {
+	if x != nil {
+		return x.Turns
+	}
+	return 0
+}
+
+func (x *SessionInfo) GetHeld() []*SessionTurn {
+	if x != nil {
+		return x.Held
+	}
+	return nil
+}
+
+// ListSessionsResponse is one page.
+type ListSessionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sessions, by id.
+	Sessions []*SessionInfo `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
+	// For the next page; empty: that was the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Who could not be asked, of a cluster.
+	Unavailable   []*Unavailable `protobuf:"bytes,3,rep,name=unavailable,proto3" json:"unavailable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSessionsResponse) Reset() {
+	*x = ListSessionsResponse{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSessionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSessionsResponse) ProtoMessage() {}
+
+func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
+func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *ListSessionsResponse) GetSessions() []*SessionInfo {
+	if x != nil {
+		return x.Sessions
+	}
+	return nil
+}
+
+func (x *ListSessionsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListSessionsResponse) GetUnavailable() []*Unavailable {
+	if x != nil {
+		return x.Unavailable
+	}
+	return nil
+}
+
+// GetServerRequest asks the sidecar about itself.
+type GetServerRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetServerRequest) Reset() {
+	*x = GetServerRequest{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetServerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetServerRequest) ProtoMessage() {}
+
+func (x *GetServerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetServerRequest.ProtoReflect.Descriptor instead.
+func (*GetServerRequest) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{44}
+}
+
+// Right is what somebody may do: everything in `may`, on every queue and group that one of the patterns matches.
+type Right struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Patterns of queues, as `orders.*`.
+	Queues []string `protobuf:"bytes,1,rep,name=queues,proto3" json:"queues,omitempty"`
+	// Patterns of groups of leaders.
+	Groups []string `protobuf:"bytes,2,rep,name=groups,proto3" json:"groups,omitempty"`
+	// `produce`, `consume`, `view`, `payload`, `operate`.
+	May           []string `protobuf:"bytes,3,rep,name=may,proto3" json:"may,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Right) Reset() {
+	*x = Right{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Right) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Right) ProtoMessage() {}
+
+func (x *Right) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Right.ProtoReflect.Descriptor instead.
+func (*Right) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *Right) GetQueues() []string {
+	if x != nil {
+		return x.Queues
+	}
+	return nil
+}
+
+func (x *Right) GetGroups() []string {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *Right) GetMay() []string {
+	if x != nil {
+		return x.May
+	}
+	return nil
+}
+
+// LimitUse tells how full something is.
+type LimitUse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What: `payload_bytes`, `sessions`, `waiting_calls`.
+	Limit string `protobuf:"bytes,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	// In use.
+	Used uint64 `protobuf:"varint,2,opt,name=used,proto3" json:"used,omitempty"`
+	// The most; 0: unbounded.
+	Most          uint64 `protobuf:"varint,3,opt,name=most,proto3" json:"most,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LimitUse) Reset() {
+	*x = LimitUse{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LimitUse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LimitUse) ProtoMessage() {}
+
+func (x *LimitUse) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LimitUse.ProtoReflect.Descriptor instead.
+func (*LimitUse) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *LimitUse) GetLimit() string {
+	if x != nil {
+		return x.Limit
+	}
+	return ""
+}
+
+func (x *LimitUse) GetUsed() uint64 {
+	if x != nil {
+		return x.Used
+	}
+	return 0
+}
+
+func (x *LimitUse) GetMost() uint64 {
+	if x != nil {
+		return x.Most
+	}
+	return 0
+}
+
+// GetServerResponse tells of one sidecar.
+type GetServerResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its version.
+	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	// What runs it, as `Node v20.19.0`.
+	Runtime string `protobuf:"bytes,2,opt,name=runtime,proto3" json:"runtime,omitempty"`
+	// When it was started.
+	StartedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
+	// What its clock shows now: ages of instants are to be told by it.
+	Now *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=now,proto3" json:"now,omitempty"`
+	// Who asks; empty: nobody is asked who they are here.
+	Principal string `protobuf:"bytes,5,opt,name=principal,proto3" json:"principal,omitempty"`
+	// What they may do. None where nobody is asked.
+	Rights []*Right `protobuf:"bytes,6,rep,name=rights,proto3" json:"rights,omitempty"`
+	// Whether people and workers are asked who they are.
+	Auth bool `protobuf:"varint,7,opt,name=auth,proto3" json:"auth,omitempty"`
+	// Whether gRPC is served over TLS.
+	Tls bool `protobuf:"varint,8,opt,name=tls,proto3" json:"tls,omitempty"`
+	// Whether changes are written to an audit.
+	Audit bool `protobuf:"varint,9,opt,name=audit,proto3" json:"audit,omitempty"`
+	// Of a member of a cluster its name, else empty.
+	Cluster string `protobuf:"bytes,10,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// Where what is durable is kept: `memory`, nowhere; `directory`; `store`.
+	Keeps string `protobuf:"bytes,11,opt,name=keeps,proto3" json:"keeps,omitempty"`
+	// Where gRPC is served.
+	GrpcAddress string `protobuf:"bytes,12,opt,name=grpc_address,json=grpcAddress,proto3" json:"grpc_address,omitempty"`
+	// Where metrics and probes are served.
+	HttpAddress string `protobuf:"bytes,13,opt,name=http_address,json=httpAddress,proto3" json:"http_address,omitempty"`
+	// Where the console is; empty: there is none.
+	ConsoleAddress string `protobuf:"bytes,14,opt,name=console_address,json=consoleAddress,proto3" json:"console_address,omitempty"`
+	// The settings that differ from what is built in, as YAML without secrets. Empty without the right to view all queues.
+	Settings string `protobuf:"bytes,15,opt,name=settings,proto3" json:"settings,omitempty"`
+	// How full it is.
+	Limits        []*LimitUse `protobuf:"bytes,16,rep,name=limits,proto3" json:"limits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetServerResponse) Reset() {
+	*x = GetServerResponse{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetServerResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetServerResponse) ProtoMessage() {}
+
+func (x *GetServerResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetServerResponse.ProtoReflect.Descriptor instead.
+func (*GetServerResponse) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *GetServerResponse) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *GetServerResponse) GetRuntime() string {
+	if x != nil {
+		return x.Runtime
+	}
+	return ""
+}
+
+func (x *GetServerResponse) GetStartedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartedAt
+	}
+	return nil
+}
+
+func (x *GetServerResponse) GetNow() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Now
+	}
+	return nil
+}
+
+func (x *GetServerResponse) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
+func (x *GetServerResponse) GetRights() []*Right {
+	if x != nil {
+		return x.Rights
+	}
+	return nil
+}
+
+func (x *GetServerResponse) GetAuth() bool {
+	if x != nil {
+		return x.Auth
+	}
+	return false
+}
+
+func (x *GetServerResponse) GetTls() bool {
+	if x != nil {
+		return x.Tls
+	}
+	return false
+}
+
+func (x *GetServerResponse) GetAudit() bool {
+	if x != nil {
+		return x.Audit
+	}
+	return false
+}
+
+func (x *GetServerResponse) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *GetServerResponse) GetKeeps() string {
+	if x != nil {
+		return x.Keeps
+	}
+	return ""
+}
+
+func (x *GetServerResponse) GetGrpcAddress() string {
+	if x != nil {
+		return x.GrpcAddress
+	}
+	return ""
+}
+
+func (x *GetServerResponse) GetHttpAddress() string {
+	if x != nil {
+		return x.HttpAddress
+	}
+	return ""
+}
+
+func (x *GetServerResponse) GetConsoleAddress() string {
+	if x != nil {
+		return x.ConsoleAddress
+	}
+	return ""
+}
+
+func (x *GetServerResponse) GetSettings() string {
+	if x != nil {
+		return x.Settings
+	}
+	return ""
+}
+
+func (x *GetServerResponse) GetLimits() []*LimitUse {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
 // GetClusterRequest asks a sidecar how it sees its cluster.
 type GetClusterRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2969,7 +3952,7 @@ type GetClusterRequest struct {
 
 func (x *GetClusterRequest) Reset() {
 	*x = GetClusterRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[37]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2981,7 +3964,7 @@ func (x *GetClusterRequest) String() string {
 func (*GetClusterRequest) ProtoMessage() {}
 
 func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[37]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2994,7 +3977,7 @@ func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{37}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 // ClusterMember is one sidecar of a cluster. Those with weight 0 have no session and are not among them.
@@ -3022,7 +4005,7 @@ type ClusterMember struct {
 
 func (x *ClusterMember) Reset() {
 	*x = ClusterMember{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[38]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3034,7 +4017,7 @@ func (x *ClusterMember) String() string {
 func (*ClusterMember) ProtoMessage() {}
 
 func (x *ClusterMember) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[38]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3047,7 +4030,7 @@ func (x *ClusterMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterMember.ProtoReflect.Descriptor instead.
 func (*ClusterMember) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{38}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ClusterMember) GetId() string {
@@ -3128,7 +4111,7 @@ type PartitionHome struct {
 
 func (x *PartitionHome) Reset() {
 	*x = PartitionHome{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[39]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3140,7 +4123,7 @@ func (x *PartitionHome) String() string {
 func (*PartitionHome) ProtoMessage() {}
 
 func (x *PartitionHome) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[39]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3153,7 +4136,7 @@ func (x *PartitionHome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionHome.ProtoReflect.Descriptor instead.
 func (*PartitionHome) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{39}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *PartitionHome) GetPartition() uint32 {
@@ -3227,7 +4210,7 @@ type GetClusterResponse struct {
 
 func (x *GetClusterResponse) Reset() {
 	*x = GetClusterResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3239,7 +4222,7 @@ func (x *GetClusterResponse) String() string {
 func (*GetClusterResponse) ProtoMessage() {}
 
 func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3252,7 +4235,7 @@ func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *GetClusterResponse) GetName() string {
@@ -3344,7 +4327,7 @@ type QueueRoute struct {
 
 func (x *QueueRoute) Reset() {
 	*x = QueueRoute{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3356,7 +4339,7 @@ func (x *QueueRoute) String() string {
 func (*QueueRoute) ProtoMessage() {}
 
 func (x *QueueRoute) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3369,7 +4352,7 @@ func (x *QueueRoute) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRoute.ProtoReflect.Descriptor instead.
 func (*QueueRoute) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *QueueRoute) GetQueue() string {
@@ -3422,7 +4405,7 @@ type MovePartitionRequest struct {
 
 func (x *MovePartitionRequest) Reset() {
 	*x = MovePartitionRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3434,7 +4417,7 @@ func (x *MovePartitionRequest) String() string {
 func (*MovePartitionRequest) ProtoMessage() {}
 
 func (x *MovePartitionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3447,7 +4430,7 @@ func (x *MovePartitionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovePartitionRequest.ProtoReflect.Descriptor instead.
 func (*MovePartitionRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *MovePartitionRequest) GetPartition() uint32 {
@@ -3493,7 +4476,7 @@ type MovePartitionResponse struct {
 
 func (x *MovePartitionResponse) Reset() {
 	*x = MovePartitionResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3505,7 +4488,7 @@ func (x *MovePartitionResponse) String() string {
 func (*MovePartitionResponse) ProtoMessage() {}
 
 func (x *MovePartitionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3518,7 +4501,7 @@ func (x *MovePartitionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovePartitionResponse.ProtoReflect.Descriptor instead.
 func (*MovePartitionResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *MovePartitionResponse) GetState() string {
@@ -3576,7 +4559,7 @@ type RestorePartitionsRequest struct {
 
 func (x *RestorePartitionsRequest) Reset() {
 	*x = RestorePartitionsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3588,7 +4571,7 @@ func (x *RestorePartitionsRequest) String() string {
 func (*RestorePartitionsRequest) ProtoMessage() {}
 
 func (x *RestorePartitionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3601,7 +4584,7 @@ func (x *RestorePartitionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestorePartitionsRequest.ProtoReflect.Descriptor instead.
 func (*RestorePartitionsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *RestorePartitionsRequest) GetPartitions() []uint32 {
@@ -3636,7 +4619,7 @@ type RestoredPartition struct {
 
 func (x *RestoredPartition) Reset() {
 	*x = RestoredPartition{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3648,7 +4631,7 @@ func (x *RestoredPartition) String() string {
 func (*RestoredPartition) ProtoMessage() {}
 
 func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3661,7 +4644,7 @@ func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoredPartition.ProtoReflect.Descriptor instead.
 func (*RestoredPartition) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *RestoredPartition) GetPartition() uint32 {
@@ -3705,7 +4688,7 @@ type RestorePartitionsResponse struct {
 
 func (x *RestorePartitionsResponse) Reset() {
 	*x = RestorePartitionsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3717,7 +4700,7 @@ func (x *RestorePartitionsResponse) String() string {
 func (*RestorePartitionsResponse) ProtoMessage() {}
 
 func (x *RestorePartitionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3730,7 +4713,7 @@ func (x *RestorePartitionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestorePartitionsResponse.ProtoReflect.Descriptor instead.
 func (*RestorePartitionsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *RestorePartitionsResponse) GetRecordWritten() bool {
@@ -3756,7 +4739,7 @@ type FinalizeClusterRequest struct {
 
 func (x *FinalizeClusterRequest) Reset() {
 	*x = FinalizeClusterRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3768,7 +4751,7 @@ func (x *FinalizeClusterRequest) String() string {
 func (*FinalizeClusterRequest) ProtoMessage() {}
 
 func (x *FinalizeClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3781,7 +4764,7 @@ func (x *FinalizeClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinalizeClusterRequest.ProtoReflect.Descriptor instead.
 func (*FinalizeClusterRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{58}
 }
 
 // FinalizeClusterResponse tells which format is fixed.
@@ -3797,7 +4780,7 @@ type FinalizeClusterResponse struct {
 
 func (x *FinalizeClusterResponse) Reset() {
 	*x = FinalizeClusterResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3809,7 +4792,7 @@ func (x *FinalizeClusterResponse) String() string {
 func (*FinalizeClusterResponse) ProtoMessage() {}
 
 func (x *FinalizeClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3822,7 +4805,7 @@ func (x *FinalizeClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinalizeClusterResponse.ProtoReflect.Descriptor instead.
 func (*FinalizeClusterResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *FinalizeClusterResponse) GetFormat() uint32 {
@@ -3856,7 +4839,7 @@ type RouteQueueRequest struct {
 
 func (x *RouteQueueRequest) Reset() {
 	*x = RouteQueueRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3868,7 +4851,7 @@ func (x *RouteQueueRequest) String() string {
 func (*RouteQueueRequest) ProtoMessage() {}
 
 func (x *RouteQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3881,7 +4864,7 @@ func (x *RouteQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouteQueueRequest.ProtoReflect.Descriptor instead.
 func (*RouteQueueRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *RouteQueueRequest) GetQueue() string {
@@ -3925,7 +4908,7 @@ type RouteQueueResponse struct {
 
 func (x *RouteQueueResponse) Reset() {
 	*x = RouteQueueResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3937,7 +4920,7 @@ func (x *RouteQueueResponse) String() string {
 func (*RouteQueueResponse) ProtoMessage() {}
 
 func (x *RouteQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3950,7 +4933,7 @@ func (x *RouteQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouteQueueResponse.ProtoReflect.Descriptor instead.
 func (*RouteQueueResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *RouteQueueResponse) GetRoute() *QueueRoute {
@@ -4061,7 +5044,7 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\vunavailable\x18\x03 \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\";\n" +
 	"\x11ExplainKeyRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\tR\x03key\"\xf2\x02\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\"\xa7\x03\n" +
 	"\x06Holder\x12\x1f\n" +
 	"\vconsumer_id\x18\x01 \x01(\tR\n" +
 	"consumerId\x12\x14\n" +
@@ -4074,7 +5057,14 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x0fheld_for_ticket\x18\a \x01(\tR\rheldForTicket\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\b \x01(\tR\tsessionId\x12L\n" +
-	"\x14session_broken_since\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x12sessionBrokenSince\"\xe8\x01\n" +
+	"\x14session_broken_since\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x12sessionBrokenSince\x123\n" +
+	"\n" +
+	"held_items\x18\n" +
+	" \x03(\v2\x14.keyturn.v1.HeldItemR\theldItems\"X\n" +
+	"\bHeldItem\x12\x17\n" +
+	"\aitem_id\x18\x01 \x01(\tR\x06itemId\x12\x18\n" +
+	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x19\n" +
+	"\btrace_id\x18\x03 \x01(\tR\atraceId\"\x83\x02\n" +
 	"\tLineEntry\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x120\n" +
@@ -4084,7 +5074,8 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"last_error\x18\x05 \x01(\tR\tlastError\x12)\n" +
 	"\x05after\x18\x06 \x03(\v2\x13.keyturn.v1.ItemRefR\x05after\x12\x1f\n" +
 	"\vafter_count\x18\a \x01(\rR\n" +
-	"afterCount\"\x8f\x04\n" +
+	"afterCount\x12\x19\n" +
+	"\btrace_id\x18\b \x01(\tR\atraceId\"\x8f\x04\n" +
 	"\x12ExplainKeyResponse\x12+\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x15.keyturn.v1.LaneStateR\x05state\x120\n" +
 	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12*\n" +
@@ -4100,7 +5091,34 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	" \x01(\tR\x03why\x120\n" +
 	"\x05until\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12!\n" +
 	"\fdead_letters\x18\f \x01(\rR\vdeadLetters\x129\n" +
-	"\vunavailable\x18\r \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"<\n" +
+	"\vunavailable\x18\r \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"b\n" +
+	"\x0eGetItemRequest\x12\x14\n" +
+	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x17\n" +
+	"\aitem_id\x18\x02 \x01(\tR\x06itemId\x12!\n" +
+	"\fwith_payload\x18\x03 \x01(\bR\vwithPayload\"\xdf\x04\n" +
+	"\x0fGetItemResponse\x12+\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x15.keyturn.v1.ItemStateR\x05state\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12$\n" +
+	"\x04item\x18\x03 \x01(\v2\x10.keyturn.v1.ItemR\x04item\x12\x1a\n" +
+	"\battempts\x18\x04 \x01(\rR\battempts\x12\x1d\n" +
+	"\n" +
+	"last_error\x18\x05 \x01(\tR\tlastError\x129\n" +
+	"\n" +
+	"not_before\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tnotBefore\x12)\n" +
+	"\x05after\x18\a \x03(\v2\x13.keyturn.v1.ItemRefR\x05after\x12\x1f\n" +
+	"\vafter_count\x18\b \x01(\rR\n" +
+	"afterCount\x12\x1f\n" +
+	"\vconsumer_id\x18\t \x01(\tR\n" +
+	"consumerId\x12\x14\n" +
+	"\x05token\x18\n" +
+	" \x01(\x04R\x05token\x123\n" +
+	"\adied_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x06diedAt\x12\x14\n" +
+	"\x05cause\x18\f \x01(\tR\x05cause\x12\x16\n" +
+	"\x06result\x18\r \x01(\fR\x06result\x12\x10\n" +
+	"\x03why\x18\x0e \x01(\tR\x03why\x12\x19\n" +
+	"\btrace_id\x18\x0f \x01(\tR\atraceId\x12#\n" +
+	"\rpayload_bytes\x18\x10 \x01(\x04R\fpayloadBytes\x129\n" +
+	"\vunavailable\x18\x11 \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"<\n" +
 	"\x12EvictHolderRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\"\xba\x01\n" +
@@ -4195,7 +5213,60 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x05queue\x18\b \x01(\tR\x05queue\"X\n" +
 	"\x13WatchEventsResponse\x12)\n" +
 	"\x06events\x18\x01 \x03(\v2\x11.keyturn.v1.EventR\x06events\x12\x16\n" +
-	"\x06missed\x18\x02 \x01(\x04R\x06missed\"\x13\n" +
+	"\x06missed\x18\x02 \x01(\x04R\x06missed\"r\n" +
+	"\x13ListSessionsRequest\x12\x1f\n" +
+	"\vid_contains\x18\x01 \x01(\tR\n" +
+	"idContains\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\x9e\x01\n" +
+	"\vSessionTurn\x12\x14\n" +
+	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
+	"\x05token\x18\x03 \x01(\x04R\x05token\x120\n" +
+	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x1f\n" +
+	"\vconsumer_id\x18\x05 \x01(\tR\n" +
+	"consumerId\"\x81\x02\n" +
+	"\vSessionInfo\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1c\n" +
+	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12=\n" +
+	"\fbroken_since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\vbrokenSince\x123\n" +
+	"\aends_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\x12\x14\n" +
+	"\x05turns\x18\x05 \x01(\rR\x05turns\x12+\n" +
+	"\x04held\x18\x06 \x03(\v2\x17.keyturn.v1.SessionTurnR\x04held\"\xae\x01\n" +
+	"\x14ListSessionsResponse\x123\n" +
+	"\bsessions\x18\x01 \x03(\v2\x17.keyturn.v1.SessionInfoR\bsessions\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x129\n" +
+	"\vunavailable\x18\x03 \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"\x12\n" +
+	"\x10GetServerRequest\"I\n" +
+	"\x05Right\x12\x16\n" +
+	"\x06queues\x18\x01 \x03(\tR\x06queues\x12\x16\n" +
+	"\x06groups\x18\x02 \x03(\tR\x06groups\x12\x10\n" +
+	"\x03may\x18\x03 \x03(\tR\x03may\"H\n" +
+	"\bLimitUse\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\tR\x05limit\x12\x12\n" +
+	"\x04used\x18\x02 \x01(\x04R\x04used\x12\x12\n" +
+	"\x04most\x18\x03 \x01(\x04R\x04most\"\x9e\x04\n" +
+	"\x11GetServerResponse\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\tR\aversion\x12\x18\n" +
+	"\aruntime\x18\x02 \x01(\tR\aruntime\x129\n" +
+	"\n" +
+	"started_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x12,\n" +
+	"\x03now\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x12\x1c\n" +
+	"\tprincipal\x18\x05 \x01(\tR\tprincipal\x12)\n" +
+	"\x06rights\x18\x06 \x03(\v2\x11.keyturn.v1.RightR\x06rights\x12\x12\n" +
+	"\x04auth\x18\a \x01(\bR\x04auth\x12\x10\n" +
+	"\x03tls\x18\b \x01(\bR\x03tls\x12\x14\n" +
+	"\x05audit\x18\t \x01(\bR\x05audit\x12\x18\n" +
+	"\acluster\x18\n" +
+	" \x01(\tR\acluster\x12\x14\n" +
+	"\x05keeps\x18\v \x01(\tR\x05keeps\x12!\n" +
+	"\fgrpc_address\x18\f \x01(\tR\vgrpcAddress\x12!\n" +
+	"\fhttp_address\x18\r \x01(\tR\vhttpAddress\x12'\n" +
+	"\x0fconsole_address\x18\x0e \x01(\tR\x0econsoleAddress\x12\x1a\n" +
+	"\bsettings\x18\x0f \x01(\tR\bsettings\x12,\n" +
+	"\x06limits\x18\x10 \x03(\v2\x14.keyturn.v1.LimitUseR\x06limits\"\x13\n" +
 	"\x11GetClusterRequest\"\xc9\x01\n" +
 	"\rClusterMember\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
@@ -4302,13 +5373,14 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x12EVENT_KIND_REDRIVE\x10\n" +
 	"\x12\x16\n" +
 	"\x12EVENT_KIND_DISCARD\x10\v\x12\x18\n" +
-	"\x14EVENT_KIND_RETRY_NOW\x10\f2\x9b\v\n" +
+	"\x14EVENT_KIND_RETRY_NOW\x10\f2\xfc\f\n" +
 	"\fAdminService\x12K\n" +
 	"\n" +
 	"ListQueues\x12\x1d.keyturn.v1.ListQueuesRequest\x1a\x1e.keyturn.v1.ListQueuesResponse\x12E\n" +
 	"\bListKeys\x12\x1b.keyturn.v1.ListKeysRequest\x1a\x1c.keyturn.v1.ListKeysResponse\x12K\n" +
 	"\n" +
-	"ExplainKey\x12\x1d.keyturn.v1.ExplainKeyRequest\x1a\x1e.keyturn.v1.ExplainKeyResponse\x12N\n" +
+	"ExplainKey\x12\x1d.keyturn.v1.ExplainKeyRequest\x1a\x1e.keyturn.v1.ExplainKeyResponse\x12B\n" +
+	"\aGetItem\x12\x1a.keyturn.v1.GetItemRequest\x1a\x1b.keyturn.v1.GetItemResponse\x12N\n" +
 	"\vEvictHolder\x12\x1e.keyturn.v1.EvictHolderRequest\x1a\x1f.keyturn.v1.EvictHolderResponse\x12E\n" +
 	"\bRetryNow\x12\x1b.keyturn.v1.RetryNowRequest\x1a\x1c.keyturn.v1.RetryNowResponse\x12H\n" +
 	"\tResumeKey\x12\x1c.keyturn.v1.ResumeKeyRequest\x1a\x1d.keyturn.v1.ResumeKeyResponse\x12K\n" +
@@ -4318,7 +5390,9 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\tSetLimits\x12\x1c.keyturn.v1.SetLimitsRequest\x1a\x1d.keyturn.v1.SetLimitsResponse\x12Z\n" +
 	"\x0fListDeadLetters\x12\".keyturn.v1.ListDeadLettersRequest\x1a#.keyturn.v1.ListDeadLettersResponse\x12B\n" +
 	"\aRedrive\x12\x1a.keyturn.v1.RedriveRequest\x1a\x1b.keyturn.v1.RedriveResponse\x12B\n" +
-	"\aDiscard\x12\x1a.keyturn.v1.DiscardRequest\x1a\x1b.keyturn.v1.DiscardResponse\x12K\n" +
+	"\aDiscard\x12\x1a.keyturn.v1.DiscardRequest\x1a\x1b.keyturn.v1.DiscardResponse\x12Q\n" +
+	"\fListSessions\x12\x1f.keyturn.v1.ListSessionsRequest\x1a .keyturn.v1.ListSessionsResponse\x12H\n" +
+	"\tGetServer\x12\x1c.keyturn.v1.GetServerRequest\x1a\x1d.keyturn.v1.GetServerResponse\x12K\n" +
 	"\n" +
 	"GetCluster\x12\x1d.keyturn.v1.GetClusterRequest\x1a\x1e.keyturn.v1.GetClusterResponse\x12T\n" +
 	"\rMovePartition\x12 .keyturn.v1.MovePartitionRequest\x1a!.keyturn.v1.MovePartitionResponse\x12`\n" +
@@ -4342,7 +5416,7 @@ func file_keyturn_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_keyturn_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
+var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
 var file_keyturn_v1_admin_proto_goTypes = []any{
 	(LaneState)(0),                    // 0: keyturn.v1.LaneState
 	(EventKind)(0),                    // 1: keyturn.v1.EventKind
@@ -4359,147 +5433,182 @@ var file_keyturn_v1_admin_proto_goTypes = []any{
 	(*ListKeysResponse)(nil),          // 12: keyturn.v1.ListKeysResponse
 	(*ExplainKeyRequest)(nil),         // 13: keyturn.v1.ExplainKeyRequest
 	(*Holder)(nil),                    // 14: keyturn.v1.Holder
-	(*LineEntry)(nil),                 // 15: keyturn.v1.LineEntry
-	(*ExplainKeyResponse)(nil),        // 16: keyturn.v1.ExplainKeyResponse
-	(*EvictHolderRequest)(nil),        // 17: keyturn.v1.EvictHolderRequest
-	(*EvictHolderResponse)(nil),       // 18: keyturn.v1.EvictHolderResponse
-	(*RetryNowRequest)(nil),           // 19: keyturn.v1.RetryNowRequest
-	(*RetryNowResponse)(nil),          // 20: keyturn.v1.RetryNowResponse
-	(*ResumeKeyRequest)(nil),          // 21: keyturn.v1.ResumeKeyRequest
-	(*ResumeKeyResponse)(nil),         // 22: keyturn.v1.ResumeKeyResponse
-	(*PauseQueueRequest)(nil),         // 23: keyturn.v1.PauseQueueRequest
-	(*PauseQueueResponse)(nil),        // 24: keyturn.v1.PauseQueueResponse
-	(*ResumeQueueRequest)(nil),        // 25: keyturn.v1.ResumeQueueRequest
-	(*ResumeQueueResponse)(nil),       // 26: keyturn.v1.ResumeQueueResponse
-	(*SetLimitsRequest)(nil),          // 27: keyturn.v1.SetLimitsRequest
-	(*SetLimitsResponse)(nil),         // 28: keyturn.v1.SetLimitsResponse
-	(*ListDeadLettersRequest)(nil),    // 29: keyturn.v1.ListDeadLettersRequest
-	(*DeadLetter)(nil),                // 30: keyturn.v1.DeadLetter
-	(*ListDeadLettersResponse)(nil),   // 31: keyturn.v1.ListDeadLettersResponse
-	(*RedriveRequest)(nil),            // 32: keyturn.v1.RedriveRequest
-	(*RedriveResponse)(nil),           // 33: keyturn.v1.RedriveResponse
-	(*DiscardRequest)(nil),            // 34: keyturn.v1.DiscardRequest
-	(*DiscardResponse)(nil),           // 35: keyturn.v1.DiscardResponse
-	(*WatchEventsRequest)(nil),        // 36: keyturn.v1.WatchEventsRequest
-	(*Event)(nil),                     // 37: keyturn.v1.Event
-	(*WatchEventsResponse)(nil),       // 38: keyturn.v1.WatchEventsResponse
-	(*GetClusterRequest)(nil),         // 39: keyturn.v1.GetClusterRequest
-	(*ClusterMember)(nil),             // 40: keyturn.v1.ClusterMember
-	(*PartitionHome)(nil),             // 41: keyturn.v1.PartitionHome
-	(*GetClusterResponse)(nil),        // 42: keyturn.v1.GetClusterResponse
-	(*QueueRoute)(nil),                // 43: keyturn.v1.QueueRoute
-	(*MovePartitionRequest)(nil),      // 44: keyturn.v1.MovePartitionRequest
-	(*MovePartitionResponse)(nil),     // 45: keyturn.v1.MovePartitionResponse
-	(*RestorePartitionsRequest)(nil),  // 46: keyturn.v1.RestorePartitionsRequest
-	(*RestoredPartition)(nil),         // 47: keyturn.v1.RestoredPartition
-	(*RestorePartitionsResponse)(nil), // 48: keyturn.v1.RestorePartitionsResponse
-	(*FinalizeClusterRequest)(nil),    // 49: keyturn.v1.FinalizeClusterRequest
-	(*FinalizeClusterResponse)(nil),   // 50: keyturn.v1.FinalizeClusterResponse
-	(*RouteQueueRequest)(nil),         // 51: keyturn.v1.RouteQueueRequest
-	(*RouteQueueResponse)(nil),        // 52: keyturn.v1.RouteQueueResponse
-	(*durationpb.Duration)(nil),       // 53: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),     // 54: google.protobuf.Timestamp
-	(*ItemRef)(nil),                   // 55: keyturn.v1.ItemRef
-	(*Item)(nil),                      // 56: keyturn.v1.Item
+	(*HeldItem)(nil),                  // 15: keyturn.v1.HeldItem
+	(*LineEntry)(nil),                 // 16: keyturn.v1.LineEntry
+	(*ExplainKeyResponse)(nil),        // 17: keyturn.v1.ExplainKeyResponse
+	(*GetItemRequest)(nil),            // 18: keyturn.v1.GetItemRequest
+	(*GetItemResponse)(nil),           // 19: keyturn.v1.GetItemResponse
+	(*EvictHolderRequest)(nil),        // 20: keyturn.v1.EvictHolderRequest
+	(*EvictHolderResponse)(nil),       // 21: keyturn.v1.EvictHolderResponse
+	(*RetryNowRequest)(nil),           // 22: keyturn.v1.RetryNowRequest
+	(*RetryNowResponse)(nil),          // 23: keyturn.v1.RetryNowResponse
+	(*ResumeKeyRequest)(nil),          // 24: keyturn.v1.ResumeKeyRequest
+	(*ResumeKeyResponse)(nil),         // 25: keyturn.v1.ResumeKeyResponse
+	(*PauseQueueRequest)(nil),         // 26: keyturn.v1.PauseQueueRequest
+	(*PauseQueueResponse)(nil),        // 27: keyturn.v1.PauseQueueResponse
+	(*ResumeQueueRequest)(nil),        // 28: keyturn.v1.ResumeQueueRequest
+	(*ResumeQueueResponse)(nil),       // 29: keyturn.v1.ResumeQueueResponse
+	(*SetLimitsRequest)(nil),          // 30: keyturn.v1.SetLimitsRequest
+	(*SetLimitsResponse)(nil),         // 31: keyturn.v1.SetLimitsResponse
+	(*ListDeadLettersRequest)(nil),    // 32: keyturn.v1.ListDeadLettersRequest
+	(*DeadLetter)(nil),                // 33: keyturn.v1.DeadLetter
+	(*ListDeadLettersResponse)(nil),   // 34: keyturn.v1.ListDeadLettersResponse
+	(*RedriveRequest)(nil),            // 35: keyturn.v1.RedriveRequest
+	(*RedriveResponse)(nil),           // 36: keyturn.v1.RedriveResponse
+	(*DiscardRequest)(nil),            // 37: keyturn.v1.DiscardRequest
+	(*DiscardResponse)(nil),           // 38: keyturn.v1.DiscardResponse
+	(*WatchEventsRequest)(nil),        // 39: keyturn.v1.WatchEventsRequest
+	(*Event)(nil),                     // 40: keyturn.v1.Event
+	(*WatchEventsResponse)(nil),       // 41: keyturn.v1.WatchEventsResponse
+	(*ListSessionsRequest)(nil),       // 42: keyturn.v1.ListSessionsRequest
+	(*SessionTurn)(nil),               // 43: keyturn.v1.SessionTurn
+	(*SessionInfo)(nil),               // 44: keyturn.v1.SessionInfo
+	(*ListSessionsResponse)(nil),      // 45: keyturn.v1.ListSessionsResponse
+	(*GetServerRequest)(nil),          // 46: keyturn.v1.GetServerRequest
+	(*Right)(nil),                     // 47: keyturn.v1.Right
+	(*LimitUse)(nil),                  // 48: keyturn.v1.LimitUse
+	(*GetServerResponse)(nil),         // 49: keyturn.v1.GetServerResponse
+	(*GetClusterRequest)(nil),         // 50: keyturn.v1.GetClusterRequest
+	(*ClusterMember)(nil),             // 51: keyturn.v1.ClusterMember
+	(*PartitionHome)(nil),             // 52: keyturn.v1.PartitionHome
+	(*GetClusterResponse)(nil),        // 53: keyturn.v1.GetClusterResponse
+	(*QueueRoute)(nil),                // 54: keyturn.v1.QueueRoute
+	(*MovePartitionRequest)(nil),      // 55: keyturn.v1.MovePartitionRequest
+	(*MovePartitionResponse)(nil),     // 56: keyturn.v1.MovePartitionResponse
+	(*RestorePartitionsRequest)(nil),  // 57: keyturn.v1.RestorePartitionsRequest
+	(*RestoredPartition)(nil),         // 58: keyturn.v1.RestoredPartition
+	(*RestorePartitionsResponse)(nil), // 59: keyturn.v1.RestorePartitionsResponse
+	(*FinalizeClusterRequest)(nil),    // 60: keyturn.v1.FinalizeClusterRequest
+	(*FinalizeClusterResponse)(nil),   // 61: keyturn.v1.FinalizeClusterResponse
+	(*RouteQueueRequest)(nil),         // 62: keyturn.v1.RouteQueueRequest
+	(*RouteQueueResponse)(nil),        // 63: keyturn.v1.RouteQueueResponse
+	(*durationpb.Duration)(nil),       // 64: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),     // 65: google.protobuf.Timestamp
+	(*ItemRef)(nil),                   // 66: keyturn.v1.ItemRef
+	(ItemState)(0),                    // 67: keyturn.v1.ItemState
+	(*Item)(nil),                      // 68: keyturn.v1.Item
 }
 var file_keyturn_v1_admin_proto_depIdxs = []int32{
-	53, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
-	53, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
-	53, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
-	53, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
-	53, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
-	53, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
-	53, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
+	64, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
+	64, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
+	64, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
+	64, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
+	64, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
+	64, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
+	64, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
 	2,  // 7: keyturn.v1.Policy.rate:type_name -> keyturn.v1.Rate
 	3,  // 8: keyturn.v1.Policy.retry:type_name -> keyturn.v1.Retry
-	53, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
-	53, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
-	53, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
+	64, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
+	64, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
+	64, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
 	0,  // 12: keyturn.v1.StateCount.state:type_name -> keyturn.v1.LaneState
 	4,  // 13: keyturn.v1.QueueInfo.policy:type_name -> keyturn.v1.Policy
 	5,  // 14: keyturn.v1.QueueInfo.states:type_name -> keyturn.v1.StateCount
-	53, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
+	64, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
 	6,  // 16: keyturn.v1.ListQueuesResponse.queues:type_name -> keyturn.v1.QueueInfo
-	54, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
+	65, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
 	7,  // 18: keyturn.v1.ListQueuesResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	0,  // 19: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
 	0,  // 20: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
-	54, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
+	65, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
 	11, // 22: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
 	7,  // 23: keyturn.v1.ListKeysResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	54, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
-	53, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
-	54, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
-	54, // 27: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
-	55, // 28: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
-	0,  // 29: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
-	54, // 30: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
-	14, // 31: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
-	15, // 32: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
-	54, // 33: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
-	7,  // 34: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	0,  // 35: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
-	54, // 36: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
-	0,  // 37: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
-	0,  // 38: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
-	2,  // 39: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
-	2,  // 40: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
-	7,  // 41: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	56, // 42: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
-	54, // 43: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
-	30, // 44: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
-	7,  // 45: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	1,  // 46: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
-	54, // 47: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
-	37, // 48: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
-	40, // 49: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
-	41, // 50: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
-	7,  // 51: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	43, // 52: keyturn.v1.GetClusterResponse.routes:type_name -> keyturn.v1.QueueRoute
-	53, // 53: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
-	47, // 54: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
-	43, // 55: keyturn.v1.RouteQueueResponse.route:type_name -> keyturn.v1.QueueRoute
-	8,  // 56: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
-	10, // 57: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
-	13, // 58: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
-	17, // 59: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
-	19, // 60: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
-	21, // 61: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
-	23, // 62: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
-	25, // 63: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
-	27, // 64: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
-	29, // 65: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
-	32, // 66: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
-	34, // 67: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
-	39, // 68: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
-	44, // 69: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
-	46, // 70: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
-	49, // 71: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
-	51, // 72: keyturn.v1.AdminService.RouteQueue:input_type -> keyturn.v1.RouteQueueRequest
-	36, // 73: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
-	9,  // 74: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
-	12, // 75: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
-	16, // 76: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
-	18, // 77: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
-	20, // 78: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
-	22, // 79: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
-	24, // 80: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
-	26, // 81: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
-	28, // 82: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
-	31, // 83: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
-	33, // 84: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
-	35, // 85: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
-	42, // 86: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
-	45, // 87: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
-	48, // 88: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
-	50, // 89: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
-	52, // 90: keyturn.v1.AdminService.RouteQueue:output_type -> keyturn.v1.RouteQueueResponse
-	38, // 91: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
-	74, // [74:92] is the sub-list for method output_type
-	56, // [56:74] is the sub-list for method input_type
-	56, // [56:56] is the sub-list for extension type_name
-	56, // [56:56] is the sub-list for extension extendee
-	0,  // [0:56] is the sub-list for field type_name
+	65, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
+	64, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
+	65, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
+	15, // 27: keyturn.v1.Holder.held_items:type_name -> keyturn.v1.HeldItem
+	65, // 28: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
+	66, // 29: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
+	0,  // 30: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
+	65, // 31: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
+	14, // 32: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
+	16, // 33: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
+	65, // 34: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
+	7,  // 35: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	67, // 36: keyturn.v1.GetItemResponse.state:type_name -> keyturn.v1.ItemState
+	68, // 37: keyturn.v1.GetItemResponse.item:type_name -> keyturn.v1.Item
+	65, // 38: keyturn.v1.GetItemResponse.not_before:type_name -> google.protobuf.Timestamp
+	66, // 39: keyturn.v1.GetItemResponse.after:type_name -> keyturn.v1.ItemRef
+	65, // 40: keyturn.v1.GetItemResponse.died_at:type_name -> google.protobuf.Timestamp
+	7,  // 41: keyturn.v1.GetItemResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	0,  // 42: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
+	65, // 43: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
+	0,  // 44: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
+	0,  // 45: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
+	2,  // 46: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
+	2,  // 47: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
+	7,  // 48: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	68, // 49: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
+	65, // 50: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
+	33, // 51: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
+	7,  // 52: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	1,  // 53: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
+	65, // 54: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
+	40, // 55: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
+	65, // 56: keyturn.v1.SessionTurn.since:type_name -> google.protobuf.Timestamp
+	65, // 57: keyturn.v1.SessionInfo.broken_since:type_name -> google.protobuf.Timestamp
+	65, // 58: keyturn.v1.SessionInfo.ends_at:type_name -> google.protobuf.Timestamp
+	43, // 59: keyturn.v1.SessionInfo.held:type_name -> keyturn.v1.SessionTurn
+	44, // 60: keyturn.v1.ListSessionsResponse.sessions:type_name -> keyturn.v1.SessionInfo
+	7,  // 61: keyturn.v1.ListSessionsResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	65, // 62: keyturn.v1.GetServerResponse.started_at:type_name -> google.protobuf.Timestamp
+	65, // 63: keyturn.v1.GetServerResponse.now:type_name -> google.protobuf.Timestamp
+	47, // 64: keyturn.v1.GetServerResponse.rights:type_name -> keyturn.v1.Right
+	48, // 65: keyturn.v1.GetServerResponse.limits:type_name -> keyturn.v1.LimitUse
+	51, // 66: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
+	52, // 67: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
+	7,  // 68: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	54, // 69: keyturn.v1.GetClusterResponse.routes:type_name -> keyturn.v1.QueueRoute
+	64, // 70: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
+	58, // 71: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
+	54, // 72: keyturn.v1.RouteQueueResponse.route:type_name -> keyturn.v1.QueueRoute
+	8,  // 73: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
+	10, // 74: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
+	13, // 75: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
+	18, // 76: keyturn.v1.AdminService.GetItem:input_type -> keyturn.v1.GetItemRequest
+	20, // 77: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
+	22, // 78: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
+	24, // 79: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
+	26, // 80: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
+	28, // 81: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
+	30, // 82: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
+	32, // 83: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
+	35, // 84: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
+	37, // 85: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
+	42, // 86: keyturn.v1.AdminService.ListSessions:input_type -> keyturn.v1.ListSessionsRequest
+	46, // 87: keyturn.v1.AdminService.GetServer:input_type -> keyturn.v1.GetServerRequest
+	50, // 88: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
+	55, // 89: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
+	57, // 90: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
+	60, // 91: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
+	62, // 92: keyturn.v1.AdminService.RouteQueue:input_type -> keyturn.v1.RouteQueueRequest
+	39, // 93: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
+	9,  // 94: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
+	12, // 95: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
+	17, // 96: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
+	19, // 97: keyturn.v1.AdminService.GetItem:output_type -> keyturn.v1.GetItemResponse
+	21, // 98: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
+	23, // 99: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
+	25, // 100: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
+	27, // 101: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
+	29, // 102: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
+	31, // 103: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
+	34, // 104: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
+	36, // 105: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
+	38, // 106: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
+	45, // 107: keyturn.v1.AdminService.ListSessions:output_type -> keyturn.v1.ListSessionsResponse
+	49, // 108: keyturn.v1.AdminService.GetServer:output_type -> keyturn.v1.GetServerResponse
+	53, // 109: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
+	56, // 110: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
+	59, // 111: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
+	61, // 112: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
+	63, // 113: keyturn.v1.AdminService.RouteQueue:output_type -> keyturn.v1.RouteQueueResponse
+	41, // 114: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
+	94, // [94:115] is the sub-list for method output_type
+	73, // [73:94] is the sub-list for method input_type
+	73, // [73:73] is the sub-list for extension type_name
+	73, // [73:73] is the sub-list for extension extendee
+	0,  // [0:73] is the sub-list for field type_name
 }
 
 func init() { file_keyturn_v1_admin_proto_init() }
@@ -4508,19 +5617,19 @@ func file_keyturn_v1_admin_proto_init() {
 		return
 	}
 	file_keyturn_v1_coordinator_proto_init()
-	file_keyturn_v1_admin_proto_msgTypes[25].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[27].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[28].OneofWrappers = []any{}
 	file_keyturn_v1_admin_proto_msgTypes[30].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[32].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[34].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[49].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[33].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[35].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[37].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[60].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_keyturn_v1_admin_proto_rawDesc), len(file_keyturn_v1_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   51,
+			NumMessages:   62,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,7 @@ const (
 	AdminService_ListQueues_FullMethodName        = "/keyturn.v1.AdminService/ListQueues"
 	AdminService_ListKeys_FullMethodName          = "/keyturn.v1.AdminService/ListKeys"
 	AdminService_ExplainKey_FullMethodName        = "/keyturn.v1.AdminService/ExplainKey"
+	AdminService_GetItem_FullMethodName           = "/keyturn.v1.AdminService/GetItem"
 	AdminService_EvictHolder_FullMethodName       = "/keyturn.v1.AdminService/EvictHolder"
 	AdminService_RetryNow_FullMethodName          = "/keyturn.v1.AdminService/RetryNow"
 	AdminService_ResumeKey_FullMethodName         = "/keyturn.v1.AdminService/ResumeKey"
@@ -33,6 +34,8 @@ const (
 	AdminService_ListDeadLetters_FullMethodName   = "/keyturn.v1.AdminService/ListDeadLetters"
 	AdminService_Redrive_FullMethodName           = "/keyturn.v1.AdminService/Redrive"
 	AdminService_Discard_FullMethodName           = "/keyturn.v1.AdminService/Discard"
+	AdminService_ListSessions_FullMethodName      = "/keyturn.v1.AdminService/ListSessions"
+	AdminService_GetServer_FullMethodName         = "/keyturn.v1.AdminService/GetServer"
 	AdminService_GetCluster_FullMethodName        = "/keyturn.v1.AdminService/GetCluster"
 	AdminService_MovePartition_FullMethodName     = "/keyturn.v1.AdminService/MovePartition"
 	AdminService_RestorePartitions_FullMethodName = "/keyturn.v1.AdminService/RestorePartitions"
@@ -53,6 +56,8 @@ type AdminServiceClient interface {
 	ListKeys(ctx context.Context, in *ListKeysRequest, opts ...grpc.CallOption) (*ListKeysResponse, error)
 	// ExplainKey says in which state a key is, who holds it, who waits, and why it does not move.
 	ExplainKey(ctx context.Context, in *ExplainKeyRequest, opts ...grpc.CallOption) (*ExplainKeyResponse, error)
+	// GetItem tells what became of one item. With its payload and headers when asked for.
+	GetItem(ctx context.Context, in *GetItemRequest, opts ...grpc.CallOption) (*GetItemResponse, error)
 	// EvictHolder ends the live turn of a key; its items go back without counting an attempt.
 	EvictHolder(ctx context.Context, in *EvictHolderRequest, opts ...grpc.CallOption) (*EvictHolderResponse, error)
 	// RetryNow ends what only time keeps back: a back-off, a delay, the min_interval of one key.
@@ -71,6 +76,10 @@ type AdminServiceClient interface {
 	Redrive(ctx context.Context, in *RedriveRequest, opts ...grpc.CallOption) (*RedriveResponse, error)
 	// Discard removes dead letters, and with `waiting` also items that wait.
 	Discard(ctx context.Context, in *DiscardRequest, opts ...grpc.CallOption) (*DiscardResponse, error)
+	// ListSessions lists the sessions of workers, and what each holds.
+	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
+	// GetServer tells of the sidecar that is asked, and of who asks.
+	GetServer(ctx context.Context, in *GetServerRequest, opts ...grpc.CallOption) (*GetServerResponse, error)
 	// GetCluster tells of the cluster of this sidecar: its members, and which of them is the home of each partition.
 	GetCluster(ctx context.Context, in *GetClusterRequest, opts ...grpc.CallOption) (*GetClusterResponse, error)
 	// MovePartition makes a member of the cluster the home of a partition, for as long as that member lives.
@@ -117,6 +126,16 @@ func (c *adminServiceClient) ExplainKey(ctx context.Context, in *ExplainKeyReque
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ExplainKeyResponse)
 	err := c.cc.Invoke(ctx, AdminService_ExplainKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) GetItem(ctx context.Context, in *GetItemRequest, opts ...grpc.CallOption) (*GetItemResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetItemResponse)
+	err := c.cc.Invoke(ctx, AdminService_GetItem_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -213,6 +232,26 @@ func (c *adminServiceClient) Discard(ctx context.Context, in *DiscardRequest, op
 	return out, nil
 }
 
+func (c *adminServiceClient) ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListSessionsResponse)
+	err := c.cc.Invoke(ctx, AdminService_ListSessions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) GetServer(ctx context.Context, in *GetServerRequest, opts ...grpc.CallOption) (*GetServerResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetServerResponse)
+	err := c.cc.Invoke(ctx, AdminService_GetServer_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminServiceClient) GetCluster(ctx context.Context, in *GetClusterRequest, opts ...grpc.CallOption) (*GetClusterResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetClusterResponse)
@@ -294,6 +333,8 @@ type AdminServiceServer interface {
 	ListKeys(context.Context, *ListKeysRequest) (*ListKeysResponse, error)
 	// ExplainKey says in which state a key is, who holds it, who waits, and why it does not move.
 	ExplainKey(context.Context, *ExplainKeyRequest) (*ExplainKeyResponse, error)
+	// GetItem tells what became of one item. With its payload and headers when asked for.
+	GetItem(context.Context, *GetItemRequest) (*GetItemResponse, error)
 	// EvictHolder ends the live turn of a key; its items go back without counting an attempt.
 	EvictHolder(context.Context, *EvictHolderRequest) (*EvictHolderResponse, error)
 	// RetryNow ends what only time keeps back: a back-off, a delay, the min_interval of one key.
@@ -312,6 +353,10 @@ type AdminServiceServer interface {
 	Redrive(context.Context, *RedriveRequest) (*RedriveResponse, error)
 	// Discard removes dead letters, and with `waiting` also items that wait.
 	Discard(context.Context, *DiscardRequest) (*DiscardResponse, error)
+	// ListSessions lists the sessions of workers, and what each holds.
+	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
+	// GetServer tells of the sidecar that is asked, and of who asks.
+	GetServer(context.Context, *GetServerRequest) (*GetServerResponse, error)
 	// GetCluster tells of the cluster of this sidecar: its members, and which of them is the home of each partition.
 	GetCluster(context.Context, *GetClusterRequest) (*GetClusterResponse, error)
 	// MovePartition makes a member of the cluster the home of a partition, for as long as that member lives.
@@ -343,6 +388,9 @@ func (UnimplementedAdminServiceServer) ListKeys(context.Context, *ListKeysReques
 func (UnimplementedAdminServiceServer) ExplainKey(context.Context, *ExplainKeyRequest) (*ExplainKeyResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method ExplainKey not implemented")
 }
+func (UnimplementedAdminServiceServer) GetItem(context.Context, *GetItemRequest) (*GetItemResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method GetItem not implemented")
+}
 func (UnimplementedAdminServiceServer) EvictHolder(context.Context, *EvictHolderRequest) (*EvictHolderResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method EvictHolder not implemented")
 }
@@ -369,6 +417,12 @@ func (UnimplementedAdminServiceServer) Redrive(context.Context, *RedriveRequest)
 }
 func (UnimplementedAdminServiceServer) Discard(context.Context, *DiscardRequest) (*DiscardResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method Discard not implemented")
+}
+func (UnimplementedAdminServiceServer) ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method ListSessions not implemented")
+}
+func (UnimplementedAdminServiceServer) GetServer(context.Context, *GetServerRequest) (*GetServerResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method GetServer not implemented")
 }
 func (UnimplementedAdminServiceServer) GetCluster(context.Context, *GetClusterRequest) (*GetClusterResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method GetCluster not implemented")
@@ -459,6 +513,24 @@ func _AdminService_ExplainKey_Handler(srv interface{}, ctx context.Context, dec 
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AdminServiceServer).ExplainKey(ctx, req.(*ExplainKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_GetItem_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetItemRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).GetItem(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_GetItem_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).GetItem(ctx, req.(*GetItemRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -625,6 +697,42 @@ func _AdminService_Discard_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_ListSessions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListSessionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).ListSessions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_ListSessions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).ListSessions(ctx, req.(*ListSessionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_GetServer_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetServerRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).GetServer(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_GetServer_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).GetServer(ctx, req.(*GetServerRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdminService_GetCluster_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetClusterRequest)
 	if err := dec(in); err != nil {
@@ -746,6 +854,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _AdminService_ExplainKey_Handler,
 		},
 		{
+			MethodName: "GetItem",
+			Handler:    _AdminService_GetItem_Handler,
+		},
+		{
 			MethodName: "EvictHolder",
 			Handler:    _AdminService_EvictHolder_Handler,
 		},
@@ -780,6 +892,14 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Discard",
 			Handler:    _AdminService_Discard_Handler,
+		},
+		{
+			MethodName: "ListSessions",
+			Handler:    _AdminService_ListSessions_Handler,
+		},
+		{
+			MethodName: "GetServer",
+			Handler:    _AdminService_GetServer_Handler,
 		},
 		{
 			MethodName: "GetCluster",

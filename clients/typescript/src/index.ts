@@ -38,6 +38,7 @@ export {
   TurnLostError,
   UnauthenticatedError,
 } from './words/errors.js';
+export type { GetItemCall, ItemReport } from './words/item-report.js';
 export type {
   GroupInfo,
   HandOverReason,
@@ -48,6 +49,8 @@ export type {
 } from './words/leader-words.js';
 export type { LogDetails, Logger } from './words/logger.js';
 export type { Metrics } from './words/metrics.js';
+export type { RightView, ServerInfo } from './words/server-view.js';
+export type { ListSessionsCall, SessionInfo, SessionPage } from './words/session-view.js';
 export type { OpenTelemetryApi, TracingOptions } from './words/tracing.js';
 export { VERSION } from './words/version.js';
 export type * from './words/worker-words.js';

@@ -12,6 +12,8 @@ import { EXIT } from '../exit-codes.js';
 import { CommandFailure } from '../failure.js';
 import { WATCH_TIMES, WatchedFiles, type WatchTimes } from './watched-files.js';
 
+/** What is wrong with files that fit each other; unset: nothing. */
+type Unfit = (material: TlsMaterial) => string | undefined;
 type Validity = Pick<TlsMaterial, 'begins' | 'ends'>;
 
 export class Certificates {
@@ -26,6 +28,7 @@ export class Certificates {
     private readonly times: WatchTimes,
     /** What was read last, good or bad. */
     private seen: TlsContents,
+    private readonly unfit: Unfit,
   ) {
     this.#valid = first;
   }
@@ -38,12 +41,14 @@ export class Certificates {
   /**
    * Unset: no TLS is wanted.
    *
+   * @param unfit what else is wrong with files that have changed; those of the start were looked at with the settings
    * @throws CommandFailure when the files are not, or no longer, what the settings were checked for
    */
   static async open(
     settings: TlsSettings,
     log: Log,
     times: WatchTimes = WATCH_TIMES,
+    unfit: Unfit = () => undefined,
   ): Promise<Certificates | undefined> {
     if (settings.cert === undefined) return undefined;
     const contents = await readTlsFiles(settings);
@@ -54,7 +59,7 @@ export class Certificates {
         EXIT.usage,
       );
     warnIfEnded(examined.material, log);
-    return new Certificates(examined.material, settings, log, times, contents);
+    return new Certificates(examined.material, settings, log, times, contents, unfit);
   }
 
   /** Tells every good change from now on; resolves after a first look. Keeps no process alive. */
@@ -79,6 +84,11 @@ export class Certificates {
     const examined = examineTls(this.settings, contents);
     if (!examined.ok) {
       this.#refuse(describe(examined.problems));
+      return;
+    }
+    const unfit = this.unfit(examined.material);
+    if (unfit !== undefined) {
+      this.#refuse(unfit);
       return;
     }
     this.#refused = undefined;

@@ -16,6 +16,7 @@ import { auditLines } from './audit-lines.js';
 import { cannotListen } from './cannot-listen.js';
 import { Certificates } from './certificates.js';
 import { type OpenConsole, openConsole } from './console.js';
+import { SidecarDesk } from './desk.js';
 import { diskSpace } from './disk-space.js';
 import { type Engine, openAlone } from './engine.js';
 import { Readiness } from './readiness.js';
@@ -84,7 +85,13 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
     http = await listenHttp(config, { metrics, readiness, remark: () => hold.remark ?? engine.remark, log });
     const { cluster } = engine;
     const access = control && { authenticator: control.authenticator, refused: audit?.refused ?? notLetIn(log) };
+    const desk = new SidecarDesk(config, {
+      version,
+      coordinator,
+      addresses: () => ({ grpc: grpc?.address ?? '', http: httpAddress(config, http), page: view?.url }),
+    });
     const server = await listenGrpc(config, {
+      desk,
       coordinator,
       cluster,
       certificates: certificates?.first,
@@ -97,7 +104,7 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
     engine.listens?.(server.address);
     const { observe, failed } = metrics;
     const { first } = certificates ?? {};
-    const calls = { coordinator, cluster, access, audited: audit?.audited, observe, failed, log };
+    const calls = { coordinator, cluster, desk, access, audited: audit?.audited, observe, failed, log };
     view = await openConsole(config, { ...calls, version, certificates: first });
     void certificates?.watch((material) => {
       server.useCertificates(material);
@@ -206,6 +213,11 @@ function lossOf(coordinator: Coordinator): Loss {
   };
 }
 
+function httpAddress({ server }: Config, http: HttpServer | undefined): string {
+  const { host, port } = tcp(server.httpListen);
+  return formatAddress({ kind: 'tcp', host, port: http?.port ?? port });
+}
+
 interface HttpParts {
   readonly metrics: Metrics;
   readonly readiness: Readiness;
@@ -246,6 +258,7 @@ function notLetIn(log: Logger): Refused {
 }
 
 interface GrpcParts {
+  readonly desk: SidecarDesk;
   readonly coordinator: Coordinator;
   readonly cluster: Cluster | undefined;
   readonly certificates: TlsMaterial | undefined;

@@ -2,7 +2,9 @@ import type {
   Administration,
   DeadLetterPage,
   EvictionView,
+  GetItemRequest,
   ItemChoice,
+  ItemReport,
   KeyExplanation,
   KeyPage,
   KeyView,
@@ -12,11 +14,13 @@ import type {
   ListDeadLettersRequest,
   ListKeysRequest,
   ListQueuesRequest,
+  ListSessionsRequest,
   QueuePage,
   Refusal,
   Result,
   RetryNowRequest,
   RetryNowView,
+  SessionPage,
   Watch,
   Watcher,
 } from '../../coordinator.js';
@@ -36,6 +40,7 @@ import {
   READ_WITHIN,
 } from './asking.js';
 import { listQueues } from './list-queues.js';
+import { listSessions } from './list-sessions.js';
 import { mergePages, placesOf } from './merged-pages.js';
 import { mergeExplanations, mergeLimits, tooFewForParts } from './merged-views.js';
 import { MergedWatch } from './merged-watch.js';
@@ -59,6 +64,10 @@ export class RoutedAdministration implements Administration {
 
   listQueues(request: ListQueuesRequest): Promise<Result<QueuePage>> {
     return listQueues(this.router, request);
+  }
+
+  listSessions(request: ListSessionsRequest): Promise<Result<SessionPage>> {
+    return listSessions(this.router, request);
   }
 
   async listKeys(request: ListKeysRequest): Promise<Result<KeyPage>> {
@@ -95,6 +104,20 @@ export class RoutedAdministration implements Administration {
     const [first, ...others] = gathered.value.values;
     if (first === undefined) return nobody(asked);
     return { ok: true, value: { ...mergeExplanations([first, ...others]), ...partial(gathered.value.unavailable) } };
+  }
+
+  /** Nobody knows by its id alone where an item is: all parts of the queue are asked. */
+  async getItem(request: GetItemRequest): Promise<Result<ItemReport>> {
+    const { queue } = request;
+    const only = this.#onlyPart(queue);
+    if (only !== undefined) return this.#readKey(only, (admin) => admin.getItem(request));
+    const asked = await this.#askHomes(this.router.map.all(queue), READ_WITHIN, (admin) => admin.getItem(request));
+    const gathered = gather(asked);
+    if (!gathered.ok) return gathered;
+    const { values, unavailable } = gathered.value;
+    const [first] = values;
+    const found = values.find(({ state }) => state !== 'unknown') ?? first;
+    return found === undefined ? nobody(asked) : { ok: true, value: { ...found, ...partial(unavailable) } };
   }
 
   evictHolder(queue: string, key: string): Promise<Result<EvictionView>> {

@@ -342,6 +342,7 @@ export type Refusal =
       readonly kind: 'not_possible';
       readonly because:
         | 'no_cluster'
+        | 'no_desk'
         | 'not_movable'
         | 'not_routable'
         | 'nothing_to_restore'

@@ -1,5 +1,5 @@
 /** What people get to see: the answers of administration, and the plain numbers behind the metrics. */
-import type { DeathCause, DeliveredItem, ItemRef, LaneState } from './model.js';
+import type { Bytes, DeathCause, DeliveredItem, ItemRef, ItemState, LaneState } from './model.js';
 import type { Policy, RatePolicy } from './policy.js';
 
 /** Who could not be asked for an answer, of a cluster. What it would have told is missing in the answer. */
@@ -111,6 +111,21 @@ export interface HolderView {
   readonly heldForTicket: string | undefined;
   /** Unset: it is not tied. */
   readonly session?: SessionView | undefined;
+  /** The first 10 of its items. */
+  readonly carried?: readonly CarriedView[] | undefined;
+}
+
+/** Whose trace an item belongs to. */
+export interface TracedView {
+  /** As it was submitted, anybody's words. Unset: it has none. */
+  readonly traceparent?: string | undefined;
+  /** Its headers are on disk, under this number: whoever has the disk reads them. */
+  readonly stored?: number | undefined;
+}
+
+export interface CarriedView extends TracedView {
+  readonly itemId: string;
+  readonly attempt: number;
 }
 
 /** The session to which a turn is tied. */
@@ -120,7 +135,7 @@ export interface SessionView {
   readonly brokenSince: number | undefined;
 }
 
-export interface LineEntryView {
+export interface LineEntryView extends TracedView {
   readonly kind: 'caller' | 'item';
   readonly id: string;
   readonly since: number;
@@ -130,6 +145,12 @@ export interface LineEntryView {
   readonly after?: AfterView | undefined;
 }
 
+/** An item that is named in a text. */
+export interface NamedView extends ItemRef {
+  /** How it stands there. */
+  readonly as: string;
+}
+
 /** What must be done before an item and is not yet. */
 export interface AfterView {
   /** The first 10. */
@@ -137,7 +158,38 @@ export interface AfterView {
   readonly count: number;
 }
 
+export interface GetItemRequest {
+  readonly queue: string;
+  readonly itemId: string;
+  /** Also what it carries, and its result. */
+  readonly withPayload: boolean;
+}
+
+/** What is known of one item. */
+export interface ItemReport extends MaybePartial, TracedView {
+  readonly state: ItemState;
+  /** Unset: it ended, and that is all that is remembered. */
+  readonly key: string | undefined;
+  readonly item: DeliveredItem | undefined;
+  /** Tries that failed. */
+  readonly attempts: number;
+  readonly lastError: string | undefined;
+  /** Waiting: not before then. */
+  readonly notBefore: number | undefined;
+  readonly after: AfterView | undefined;
+  /** In flight. */
+  readonly holder: { readonly consumerId: string; readonly token: number } | undefined;
+  readonly died: { readonly at: number; readonly cause: DeathCause } | undefined;
+  readonly result: Bytes | undefined;
+  /** Waiting: why. Else empty. */
+  readonly why: string;
+  readonly named?: readonly NamedView[] | undefined;
+  readonly payloadBytes: number;
+}
+
 export interface KeyExplanation extends MaybePartial {
+  /** The items that `why` names besides the key's own. */
+  readonly named?: readonly NamedView[] | undefined;
   readonly state: LaneState;
   readonly since: number | undefined;
   readonly holder: HolderView | undefined;

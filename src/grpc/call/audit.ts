@@ -44,6 +44,7 @@ const CALLS: Readonly<Record<string, IsWorth>> = {
   'AdminService/SetLimits': ({ rate, maxInFlight }) => rate !== undefined || maxInFlight !== undefined,
   'AdminService/Redrive': always,
   'AdminService/Discard': always,
+  'AdminService/GetItem': ({ withPayload }, answered) => withPayload === true && answered?.['item'] !== undefined,
   'AdminService/ListDeadLetters': (_asked, answered) => carriesContents(answered?.['deadLetters']),
   'AdminService/MovePartition': always,
   'AdminService/RestorePartitions': always,

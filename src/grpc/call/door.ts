@@ -11,7 +11,7 @@ import {
 import type { Authenticator, Identified } from '../../access/authenticator.js';
 import { PermittedPort } from '../../access/permitted-port.js';
 import type { Principal, Shown } from '../../access/principal.js';
-import type { Cluster, Coordinator } from '../../coordinator.js';
+import type { Cluster, Coordinator, Desk } from '../../coordinator.js';
 import { http2StreamOf } from './http2-stream.js';
 import type { Port } from './port.js';
 import { showOf } from './shown.js';
@@ -32,6 +32,7 @@ export class Door {
     private readonly coordinator: Coordinator,
     private readonly cluster: Cluster | undefined,
     private readonly refused: Refused,
+    private readonly desk?: Desk,
   ) {}
 
   /** @throws Error: the call was not let in by this door */
@@ -40,7 +41,7 @@ export class Door {
     if (principal === undefined) throw new Error('a call of nobody reached a handler');
     const known = this.#ports.get(principal);
     if (known !== undefined) return known;
-    const port = new PermittedPort(this.coordinator, this.cluster, principal);
+    const port = new PermittedPort(this.coordinator, this.cluster, principal, this.desk);
     this.#ports.set(principal, port);
     return port;
   };

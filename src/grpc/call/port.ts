@@ -3,6 +3,7 @@ import type {
   Calls,
   Cluster,
   Coordinator,
+  Desk,
   Leaders,
   Result,
   Session,
@@ -17,10 +18,12 @@ export interface Port {
   readonly leaders: Leaders;
   /** Unset: this sidecar stands alone. */
   readonly cluster: Cluster | undefined;
+  /** Unset: it tells nothing of itself. */
+  readonly desk: Desk | undefined;
 }
 
 /** For a sidecar that asks nobody who it is. */
-export function wholePort(coordinator: Coordinator, cluster: Cluster | undefined): Port {
+export function wholePort(coordinator: Coordinator, cluster: Cluster | undefined, desk?: Desk): Port {
   const { admin, leaders } = coordinator;
   return {
     leaders,
@@ -28,5 +31,6 @@ export function wholePort(coordinator: Coordinator, cluster: Cluster | undefined
     openSession: (listener) => coordinator.openSession(listener),
     admin,
     cluster,
+    desk,
   };
 }

@@ -4,8 +4,10 @@ import type {
   DeadLetterPage,
   DeadLetterView,
   EvictionView,
+  GetItemRequest,
   HolderView,
   ItemChoice,
+  ItemReport,
   KeyExplanation,
   KeyPage,
   LaneState,
@@ -20,9 +22,10 @@ import type {
 import * as wire from '../gen/keyturn/v1/admin.js';
 import { itemMessage } from './answers.js';
 import { toDuration, toOptionalTimestamp, toTimestamp } from './time.js';
+import { traceIdIn } from './trace-id.js';
 import { unavailableMessages } from './unavailable.js';
 import type { Check } from './validate.js';
-import { EVENT_KINDS, LANE_STATES, wordOf } from './words.js';
+import { EVENT_KINDS, ITEM_STATES, LANE_STATES, wordOf } from './words.js';
 
 interface KeyName {
   readonly queue: string;
@@ -184,19 +187,60 @@ function holderMessage(holder: HolderView): wire.Holder {
     heldForTicket: holder.heldForTicket ?? '',
     sessionId: holder.session?.id ?? '',
     sessionBrokenSince: toOptionalTimestamp(holder.session?.brokenSince),
+    heldItems: (holder.carried ?? []).map(({ itemId, attempt, traceparent }) => ({
+      itemId,
+      attempt,
+      traceId: traceIdIn(traceparent) ?? '',
+    })),
   };
 }
 
 function lineEntryMessage(entry: LineEntryView): wire.LineEntry {
-  const { after } = entry;
+  const { after, kind, id, attempts, traceparent } = entry;
   return {
-    ...entry,
+    kind,
+    id,
+    attempts,
+    traceId: traceIdIn(traceparent) ?? '',
     since: toTimestamp(entry.since),
     lastError: entry.lastError ?? '',
     after: [...(after?.first ?? [])],
     afterCount: after?.count ?? 0,
   };
 }
+
+export function getItemRequest(message: wire.GetItemRequest, check: Check): GetItemRequest {
+  return {
+    queue: check.queue('queue', message.queue),
+    itemId: check.requiredId('item_id', message.itemId),
+    withPayload: message.withPayload,
+  };
+}
+
+export function itemResponse(report: ItemReport): wire.GetItemResponse {
+  const { state, key, item, attempts, lastError, notBefore, after, holder, died, result, why } = report;
+  return {
+    state: ITEM_STATES[state],
+    key: key ?? '',
+    item: item && itemMessage(item),
+    attempts,
+    lastError: lastError ?? '',
+    notBefore: toOptionalTimestamp(notBefore),
+    after: [...(after?.first ?? [])],
+    afterCount: after?.count ?? 0,
+    consumerId: holder?.consumerId ?? '',
+    token: BigInt(holder?.token ?? 0),
+    diedAt: toOptionalTimestamp(died?.at),
+    cause: died?.cause ?? '',
+    result: result ?? NO_BYTES,
+    why,
+    traceId: traceIdIn(report.traceparent) ?? '',
+    payloadBytes: BigInt(report.payloadBytes),
+    unavailable: unavailableMessages(report),
+  };
+}
+
+const NO_BYTES = new Uint8Array(0);
 
 export function evictionResponse(view: EvictionView): wire.EvictHolderResponse {
   return { ...view, token: BigInt(view.token), state: LANE_STATES[view.state] };

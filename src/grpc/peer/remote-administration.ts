@@ -1,10 +1,12 @@
 import type {
   Administration,
+  GetItemRequest,
   ItemChoice,
   LimitsChange,
   ListDeadLettersRequest,
   ListKeysRequest,
   ListQueuesRequest,
+  ListSessionsRequest,
   Refusal,
   Result,
   RetryNowRequest,
@@ -18,9 +20,11 @@ import {
   DISCARD,
   EVICT_HOLDER,
   EXPLAIN_KEY,
+  GET_ITEM,
   LIST_DEAD_LETTERS,
   LIST_KEYS,
   LIST_QUEUES,
+  LIST_SESSIONS,
   PAUSE_QUEUE,
   REDRIVE,
   RESUME_KEY,
@@ -61,8 +65,16 @@ export class RemoteAdministration implements Administration {
     return this.#ask('listKeys', LIST_KEYS, request);
   }
 
+  listSessions(request: ListSessionsRequest) {
+    return this.#ask('listSessions', LIST_SESSIONS, request);
+  }
+
   explainKey(queue: string, key: string) {
     return this.#ask('explainKey', EXPLAIN_KEY, { queue, key });
+  }
+
+  getItem(request: GetItemRequest) {
+    return this.#ask('getItem', GET_ITEM, request);
   }
 
   evictHolder(queue: string, key: string) {

@@ -1,7 +1,7 @@
 /** The gRPC server: what it serves, where it listens, how it stops. */
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Authenticator } from '../../access/authenticator.js';
-import type { Cluster, Coordinator, Limits } from '../../coordinator.js';
+import type { Cluster, Coordinator, Desk, Limits } from '../../coordinator.js';
 import { type Audited, auditing } from '../call/audit.js';
 import { Door, type Refused } from '../call/door.js';
 import type { HandlerContext, Log } from '../call/handler.js';
@@ -30,6 +30,8 @@ interface GrpcServerOptions {
   readonly limits: Limits;
   /** Unset: this sidecar stands alone. */
   readonly cluster?: Cluster | undefined;
+  /** What it tells of itself. Unset: nothing. */
+  readonly desk?: Desk | undefined;
   /** Called once for every finished call, streams included. `code` is the name of its gRPC status. */
   readonly observe: Observe;
   /** Called once for every failure of our own, in a command of a session too. */
@@ -71,9 +73,9 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   refuseMalformedText();
   grpcSpeaksTo(options.log);
   const connections = new Connections(options.limits, options.log);
-  const { coordinator, cluster, access, audited } = options;
-  const door = access && new Door(access.authenticator, coordinator, cluster, access.refused);
-  const whole = wholePort(coordinator, cluster);
+  const { coordinator, cluster, access, audited, desk } = options;
+  const door = access && new Door(access.authenticator, coordinator, cluster, access.refused, desk);
+  const whole = wholePort(coordinator, cluster, desk);
   const interceptors = [connections.interceptor];
   if (door !== undefined) interceptors.push(door.interceptor);
   // Behind the door: it tells of calls that were let in, and whose they are.

@@ -8,7 +8,9 @@ import {
   discardRequest,
   evictionResponse,
   explanationResponse,
+  getItemRequest,
   itemChoice,
+  itemResponse,
   keyName,
   keysResponse,
   limitsChange,
@@ -30,6 +32,8 @@ import {
   routeResponse,
 } from '../convert/cluster.js';
 import { listQueuesRequest, queuesResponse } from '../convert/queues.js';
+import { serverResponse } from '../convert/server.js';
+import { listSessionsRequest, sessionsResponse } from '../convert/sessions.js';
 import { type AdminServiceServer, AdminServiceService } from '../gen/keyturn/v1/admin.js';
 import { type CarriedByBytes, personCall } from './person-call.js';
 import { watchEvents } from './watch-events.js';
@@ -48,11 +52,23 @@ const CALLS = {
     (port, request) => port.admin.listKeys(request),
     keysResponse,
   ),
+  listSessions: personCall(
+    AdminServiceService.listSessions,
+    listSessionsRequest,
+    (port, request) => port.admin.listSessions(request),
+    sessionsResponse,
+  ),
   explainKey: personCall(
     AdminServiceService.explainKey,
     keyName,
     (port, { queue, key }) => port.admin.explainKey(queue, key),
     explanationResponse,
+  ),
+  getItem: personCall(
+    AdminServiceService.getItem,
+    getItemRequest,
+    (port, request) => port.admin.getItem(request),
+    itemResponse,
   ),
   evictHolder: personCall(
     AdminServiceService.evictHolder,
@@ -108,6 +124,12 @@ const CALLS = {
     (port, { choice, waiting }) => port.admin.discard(choice, waiting),
     (discarded) => ({ discarded }),
   ),
+  getServer: personCall(
+    AdminServiceService.getServer,
+    anything,
+    (port) => port.desk?.view() ?? silent(),
+    serverResponse,
+  ),
   getCluster: personCall(
     AdminServiceService.getCluster,
     anything,
@@ -147,7 +169,9 @@ export function adminService(context: HandlerContext, streams: OpenStreams): Adm
   return {
     listQueues: CALLS.listQueues.handler(context),
     listKeys: CALLS.listKeys.handler(context),
+    listSessions: CALLS.listSessions.handler(context),
     explainKey: CALLS.explainKey.handler(context),
+    getItem: CALLS.getItem.handler(context),
     evictHolder: CALLS.evictHolder.handler(context),
     retryNow: CALLS.retryNow.handler(context),
     resumeKey: CALLS.resumeKey.handler(context),
@@ -157,6 +181,7 @@ export function adminService(context: HandlerContext, streams: OpenStreams): Adm
     listDeadLetters: CALLS.listDeadLetters.handler(context),
     redrive: CALLS.redrive.handler(context),
     discard: CALLS.discard.handler(context),
+    getServer: CALLS.getServer.handler(context),
     getCluster: CALLS.getCluster.handler(context),
     movePartition: CALLS.movePartition.handler(context),
     restorePartitions: CALLS.restorePartitions.handler(context),
@@ -172,6 +197,11 @@ async function alone(): Promise<Result<never>> {
   const description =
     'this sidecar stands alone: what it keeps is in its memory or its data directory; with "store: redis://HOST" (--store) it is a member of a cluster';
   return { ok: false, refusal: { kind: 'not_possible', because: 'no_cluster', description } };
+}
+
+async function silent(): Promise<Result<never>> {
+  const description = 'this sidecar tells nothing of itself';
+  return { ok: false, refusal: { kind: 'not_possible', because: 'no_desk', description } };
 }
 
 function nothing(): Record<string, never> {

@@ -1,4 +1,14 @@
-import type { AcquireAnswer, DeadLetterPage, DeliveredItem, Delivery, Result, Turn } from '../../coordinator.js';
+import type {
+  AcquireAnswer,
+  DeadLetterPage,
+  DeliveredItem,
+  Delivery,
+  ItemReport,
+  KeyExplanation,
+  Result,
+  TracedView,
+  Turn,
+} from '../../coordinator.js';
 import type { Effect } from '../../core/core.js';
 import { type Journal, JournalError } from '../journal/journal.js';
 import { storeUnavailable } from './availability.js';
@@ -10,6 +20,9 @@ interface Unreadable {
   /** It would be as unreadable the next time. */
   makeDeadLetter(turn: Turn, why: string): void;
 }
+
+/** Items of which the trace is read for one question. */
+const MOST_TRACED = 10;
 
 /** Items of durable queues travel through the core without what they carry. Here it is read from the disk again. */
 export class Contents {
@@ -42,6 +55,40 @@ export class Contents {
     } catch (error) {
       return { ok: false, refusal: unreadable(asError(error)) };
     }
+  }
+
+  /** The report with what the item carries. */
+  itemReport(report: ItemReport): Result<ItemReport> {
+    const { item } = report;
+    if (item?.stored === undefined) return { ok: true, value: report };
+    try {
+      return { ok: true, value: { ...report, item: this.#item(item) } };
+    } catch (error) {
+      return { ok: false, refusal: unreadable(asError(error)) };
+    }
+  }
+
+  /** Whose traces the items belong to, as far as that can be read: a key is explained without, too. */
+  explained(view: KeyExplanation): KeyExplanation {
+    const { line, holder } = view;
+    const traced = line.map((entry, at) => this.#traced(entry, at));
+    const carried = holder?.carried?.map((item, at) => this.#traced(item, at));
+    return { ...view, line: traced, holder: holder && { ...holder, carried } };
+  }
+
+  /** Each is read whole, with its payload: of many only the first. */
+  #traced<T extends TracedView>(view: T, at: number): T {
+    const { stored } = view;
+    if (stored === undefined) return view;
+    let traceparent: string | undefined;
+    if (at < MOST_TRACED) {
+      try {
+        traceparent = this.journal.content(stored).headers?.get('traceparent');
+      } catch {
+        // Whoever acquires the item is told.
+      }
+    }
+    return { ...view, traceparent, stored: undefined };
   }
 
   #fill(answer: AcquireAnswer): AcquireAnswer | Error {

@@ -1,7 +1,9 @@
 import type {
   CoordinatorSettings,
   DeadLetterPage,
+  ItemReport,
   JournalStats,
+  KeyExplanation,
   Refusal,
   Reply,
   Result,
@@ -126,6 +128,14 @@ export class Store {
 
   page(page: DeadLetterPage): Result<DeadLetterPage> {
     return this.#contents.page(page);
+  }
+
+  itemReport(report: ItemReport): Result<ItemReport> {
+    return this.#contents.itemReport(report);
+  }
+
+  explained(view: KeyExplanation): KeyExplanation {
+    return this.#contents.explained(view);
   }
 
   stats(): JournalStats {

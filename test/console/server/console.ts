@@ -1,7 +1,9 @@
 /** A console in this process, over a real coordinator, asked over real HTTP. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -12,6 +14,7 @@ import { hashOf, Tokens } from '../../../src/access/tokens.js';
 import { type ConsoleOptions, startConsole } from '../../../src/console/server.js';
 import { DEFAULT_LIMITS } from '../../../src/core/contract/limits.js';
 import type { LocalCoordinator } from '../../../src/local/coordinator.js';
+import { newItem } from '../../support/builders.js';
 import { localCoordinator } from '../../support/local-coordinator.js';
 
 type Audited = Parameters<NonNullable<ConsoleOptions['audited']>>[0];
@@ -46,6 +49,7 @@ export interface Console {
   /** From now on only these have tokens. */
   keep(...names: string[]): void;
   endRevoked(): void;
+  useCertificates(certificates: NonNullable<ConsoleOptions['certificates']>): void;
 }
 
 export const FROM_PAGE = { 'sec-fetch-site': 'same-origin' } as const;
@@ -105,6 +109,7 @@ export async function consoleOf(
     },
     keep: (...names) => authenticator.use(secrets(names)),
     endRevoked: () => server.endRevoked(),
+    useCertificates: (certificates) => server.useCertificates(certificates),
   };
 }
 
@@ -136,4 +141,82 @@ export function jsonOf({ body }: Answer): Readonly<Record<string, unknown>> {
   const value: unknown = JSON.parse(body);
   assert.ok(typeof value === 'object' && value !== null);
   return { ...value };
+}
+
+/** A connection of its own, for who sends what no client sends. */
+export async function rawConnection(t: TestContext, port: number, from = '127.0.0.1'): Promise<RawConnection> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress: from });
+  t.after(() => socket.destroy());
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  const answer: Buffer[] = [];
+  return {
+    socket,
+    read: () => void socket.on('data', (chunk: Buffer) => void answer.push(chunk)),
+    text: () => Buffer.concat(answer).toString('latin1'),
+  };
+}
+
+interface RawConnection {
+  readonly socket: Socket;
+  /** From now on. */
+  read(): void;
+  /** What has come. */
+  text(): string;
+}
+
+/** The head of a call from the page; its body is left to be sent. */
+export function headOf(path: string, length: number, more: Readonly<Record<string, string>> = {}): string {
+  const headers = { host: 'localhost', ...FROM_PAGE, 'content-length': String(length), ...more };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
+
+/** A message of a stream has a byte of flags and four of length before it. */
+export function framed(message: unknown): Buffer {
+  const body = Buffer.from(JSON.stringify(message));
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(body.length, 1);
+  return Buffer.concat([head, body]);
+}
+
+/** WatchEvents for all queues, as bytes of HTTP. */
+export function watchBytes(more: Readonly<Record<string, string>> = {}): Buffer {
+  const body = framed({});
+  const type = { 'content-type': 'application/connect+json' };
+  return Buffer.concat([
+    Buffer.from(headOf('/keyturn.v1.AdminService/WatchEvents', body.length, { ...type, ...more })),
+    body,
+  ]);
+}
+
+/** How many watch the coordinator, from now on. */
+export function watchesOf(t: TestContext, { coordinator: { admin } }: Console): () => number {
+  const open = new Set<object>();
+  const watch = admin.watch.bind(admin);
+  t.mock.method(admin, 'watch', (...asked: Parameters<typeof watch>) => {
+    const opened = watch(...asked);
+    if (!opened.ok) return opened;
+    const { value } = opened;
+    open.add(value);
+    const stop = () => {
+      open.delete(value);
+      value.stop();
+    };
+    return { ok: true, value: { take: () => value.take(), stop } };
+  });
+  return () => open.size;
+}
+
+export async function loggedIn({ ask }: Console, token: string): Promise<string> {
+  const answer = await ask('/login', { method: 'POST', headers: FROM_PAGE, body: JSON.stringify({ token }) });
+  assert.equal(answer.status, 200, answer.body);
+  return answer.headers['set-cookie']?.[0]?.split(';', 1)[0] ?? '';
+}
+
+export function submit({ coordinator }: Console, queue: string, key: string): void {
+  coordinator.submit(
+    { queue, items: [newItem({ key })], waitForRoom: 0, durability: undefined },
+    { answer: () => true, refuse: (refusal) => assert.fail(refusal.kind) },
+  );
 }

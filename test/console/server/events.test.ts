@@ -4,16 +4,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { describe, it } from 'node:test';
 import { until } from '../../cli/keyturn-process.js';
-import { newItem } from '../../support/builders.js';
-import { type Console, consoleOf, FROM_PAGE } from './console.js';
-
-/** Each message has a byte of flags and four of length before it. */
-function framed(message: unknown): Buffer {
-  const body = Buffer.from(JSON.stringify(message));
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(body.length, 1);
-  return Buffer.concat([head, body]);
-}
+import { type Console, consoleOf, FROM_PAGE, framed, headOf, rawConnection, submit, watchBytes } from './console.js';
 
 const LAST = 2;
 
@@ -61,13 +52,6 @@ function pause({ coordinator }: Console, queue: string): Promise<unknown> {
   return coordinator.admin.pauseQueue(queue);
 }
 
-function submit({ coordinator }: Console, queue: string, key: string): void {
-  coordinator.submit(
-    { queue, items: [newItem({ key })], waitForRoom: 0, durability: undefined },
-    { answer: () => true, refuse: (refusal) => assert.fail(refusal.kind) },
-  );
-}
-
 describe('events for a tab', () => {
   it('begin with a message that is empty: from then on nothing escapes it', async (t) => {
     const view = await consoleOf(t);
@@ -111,6 +95,21 @@ describe('events for a tab', () => {
     for (const { message } of tabs) message.destroy();
   });
 
+  it('are for sixteen tabs of one person at most, from wherever they come', async (t) => {
+    const { port } = await consoleOf(t, { auth: true });
+    const bytes = watchBytes({ authorization: 'Bearer secret-ops' });
+    const answers = [];
+    for (let n = 0; n < 20; n += 1) {
+      const { socket, read, text } = await rawConnection(t, port, `127.0.0.${2 + (n % 4)}`);
+      read();
+      socket.write(bytes);
+      await until('it is answered', async () => text().includes('\r\n\r\n') && text().includes('{'));
+      answers.push(text());
+    }
+    const refused = answers.filter((text) => text.includes('16 tabs of ops watch events already'));
+    assert.deepEqual([refused.length, answers.indexOf(refused[0] ?? '')], [4, 16]);
+  });
+
   it('are not for those who may not see them, or not any more', async (t) => {
     const view = await consoleOf(t, { auth: true });
     const authorization = 'Bearer secret-ada';
@@ -123,6 +122,22 @@ describe('events for a tab', () => {
     view.endRevoked();
     await until('it is told why', async () => own.last !== undefined);
     assert.match(own.last, /unauthenticated.*log in again/);
+  });
+
+  it('go on though strangers come in crowds, and each takes its time', async (t) => {
+    const view = await consoleOf(t, { auth: true });
+    const tab = await Tab.open(view, { queue: 'ada.q' }, { authorization: 'Bearer secret-ada' });
+    await until('it has begun', async () => tab.messages.length > 0);
+    for (let n = 0; n < 300; n += 1) {
+      const { socket } = await rawConnection(t, view.port);
+      // Each is being answered before the next one comes.
+      socket.write(headOf('/login', 100, { expect: '100-continue' }));
+      await once(socket, 'data');
+    }
+    submit(view, 'ada.q', 'k');
+    await until('it is told, or cut off', async () => tab.events.length > 0 || tab.hasEnded);
+    assert.equal(tab.hasEnded, false);
+    tab.message.destroy();
   });
 
   it('end when the sidecar does', async (t) => {

@@ -21,6 +21,7 @@ describe('the name under which the console is asked', () => {
     '[::2]',
     'localhost@evil.example',
     'a b',
+    'localhost:65536',
   ];
 
   it('is this machine, the address, or one that the settings name', async (t) => {
@@ -55,6 +56,14 @@ describe('where a call comes from', () => {
     }
   });
 
+  it('is the page itself also where browsers say no more than its origin: over plain HTTP beyond loopback', async (t) => {
+    const { call } = await consoleOf(t, { names: ['sidecar.example'] });
+    const host = 'sidecar.example:7422';
+    assert.equal((await call(...CHANGE, { host, origin: `http://${host}` })).status, 200);
+    assert.equal((await call(...CHANGE, { host, origin: 'http://sidecar.example' })).status, 403);
+    assert.equal((await call(...CHANGE, { host })).status, 403);
+  });
+
   it('is a tool: it may look; to change something it says so, or shows a token', async (t) => {
     const { call } = await consoleOf(t);
     assert.equal((await call(...LOOK)).status, 200);
@@ -63,6 +72,12 @@ describe('where a call comes from', () => {
     assert.match(String(jsonOf(refused)['message']), /authorization: Bearer TOKEN.*Sec-Fetch-Site: same-origin/);
     const { call: asked } = await consoleOf(t, { auth: true });
     assert.equal((await asked(...CHANGE, { authorization: 'Bearer secret-ops' })).status, 200);
+  });
+
+  it('is shown by no password that a browser adds by itself', async (t) => {
+    const { call } = await consoleOf(t);
+    for (const authorization of ['Basic b3BzOng=', 'Bearer', 'Digest x'])
+      assert.equal((await call(...CHANGE, { authorization })).status, 403, authorization);
   });
 
   it('is no other page: neither what looks nor what changes is taken from it, and no answer lets it read', async (t) => {

@@ -1,4 +1,5 @@
 /** A coordinator that is a core and little else: what its loop does is done here in the plainest way. */
+
 import type {
   AcquireAnswer,
   Administration,
@@ -16,6 +17,7 @@ import type {
   TurnRef,
   Waiting,
 } from '../../../src/coordinator.js';
+import { reportOf } from '../../../src/core/calls/admin/get-item.js';
 import { Core, type Effect, type Start, type Stream, type WaitingCall } from '../../../src/core/core.js';
 import type { Clock } from '../../../src/local/clock.js';
 import { atOnce, carry, lettersOf, runThrough, type Told } from '../stage.js';
@@ -88,6 +90,13 @@ export abstract class OnCore implements Coordinator {
       return { ok: true, value: scan.value === undefined ? { keys: [], nextPageToken: '' } : runThrough(scan.value) };
     },
     explainKey: async (queue, key) => this.#do((core, now) => core.explainKey(queue, key, now)),
+    listSessions: async (request) => ({ ok: true, value: this.core.listSessions(request) }),
+    getItem: async ({ queue, itemId, withPayload }) => {
+      const found = this.#do((core, now) => core.getItem(queue, itemId, now));
+      if (!found.ok) return found;
+      const { item } = found.value;
+      return { ok: true, value: reportOf({ ...found.value, item: item && this.#filled(item) }, withPayload) };
+    },
     evictHolder: async (queue, key) => this.#do((core, now) => core.evictHolder(queue, key, now)),
     resumeKey: async (queue, key) => this.#do((core, now) => core.resumeKey(queue, key, now)),
     pauseQueue: async (queue) => this.#do((core, now) => core.pauseQueue(queue, now)),

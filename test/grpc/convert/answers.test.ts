@@ -228,7 +228,7 @@ test('ListKeys, ExplainKey, EvictHolder, ResumeKey', async (t) => {
   ]);
   for (const view of [explanation, tiedExplanation, quietExplanation]) {
     coordinator.admin.explainKey = () => ok(view);
-    assert.deepEqual(await client.admin.explainKey('q', 'k'), view);
+    assert.deepEqual(await client.admin.explainKey('q', 'k'), told(view));
   }
   const eviction = { evicted: true, token: 5, consumerId: 'w', itemsReturned: 3, state: 'READY' } as const;
   coordinator.admin.evictHolder = () => ok(eviction);
@@ -236,6 +236,23 @@ test('ListKeys, ExplainKey, EvictHolder, ResumeKey', async (t) => {
   coordinator.admin.resumeKey = () => ok({ resumed: true, state: 'INIT' });
   assert.deepEqual(await client.admin.resumeKey('q', 'k'), { resumed: true, state: 'INIT' });
 });
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+
+/** A header is anybody's words: of one that is a trace its id is told. */
+function told({ holder, line, ...rest }: KeyExplanation): object {
+  const { carried = [], ...its } = holder ?? {};
+  const heldItems = carried.map(({ itemId, attempt }) => ({
+    itemId,
+    attempt,
+    traceId: attempt === 2 ? TRACE : undefined,
+  }));
+  return {
+    ...rest,
+    holder: holder && { ...its, heldItems },
+    line: line.map(({ traceparent, ...entry }) => ({ ...entry, traceId: traceparent?.slice(3, 35) })),
+  };
+}
 
 const explanation: KeyExplanation = {
   state: 'BLOCK',
@@ -249,6 +266,11 @@ const explanation: KeyExplanation = {
     items: 1,
     heldForTicket: 't',
     session: undefined,
+    carried: [
+      { itemId: 'a', attempt: 2, traceparent: `00-${TRACE}-00f067aa0ba902b7-01` },
+      { itemId: 'b', attempt: 1, traceparent: 'anything' },
+      { itemId: 'c', attempt: 1 },
+    ],
   },
   waitingCallers: 1,
   waitingItems: 2,
@@ -261,6 +283,7 @@ const explanation: KeyExplanation = {
       attempts: 2,
       lastError: 'e',
       after: { first: [{ queue: 'q2', itemId: 'i0' }], count: 11 },
+      traceparent: `00-${TRACE}-00f067aa0ba902b7-00`,
     },
   ],
   attempts: 2,

@@ -118,6 +118,16 @@ class KeyPage(NamedTuple):
     """Who could not be asked, of a cluster."""
 
 
+class HeldItem(NamedTuple):
+    """One item of a live turn."""
+
+    item_id: str
+    attempt: int
+    """From 1 on."""
+    trace_id: str | None
+    """The trace of who submitted it, 32 hexadecimal digits. None: none is known."""
+
+
 class Holder(NamedTuple):
     """The live turn of a key."""
 
@@ -133,6 +143,8 @@ class Holder(NamedTuple):
     """The turn waits for its absent caller to come back with this ticket."""
     session_id: str | None
     session_broken_since: datetime | None
+    held_items: Sequence[HeldItem]
+    """The first 10 of its items."""
 
 
 class LineEntry(NamedTuple):
@@ -148,6 +160,8 @@ class LineEntry(NamedTuple):
     """What must be done before it and is not yet, the first 10."""
     after_count: int
     """How many these are."""
+    trace_id: str | None
+    """The trace of who submitted the item, 32 hexadecimal digits. None: none is known."""
 
 
 class KeyExplanation(NamedTuple):

@@ -27,9 +27,10 @@ import type {
   RouteCall,
   RoutedQueue,
 } from '../words/admin-words.js';
+import type { ItemReport } from '../words/item-report.js';
 import { deliveredItem, instantOf, known, unlessEmpty } from './answers.js';
 import { fromDuration, fromTimestamp, fromWireToken, optionalMs } from './time.js';
-import { EVENT_KINDS, LANE_STATES, wordOf } from './word-tables.js';
+import { EVENT_KINDS, ITEM_STATES, LANE_STATES, wordOf } from './word-tables.js';
 
 export function wireListQueues(call: ListQueuesCall): wire.ListQueuesRequest {
   return { nameContains: call.nameContains ?? '', pageSize: call.pageSize ?? 0, pageToken: call.pageToken ?? '' };
@@ -175,6 +176,11 @@ function holderView(message: wire.Holder): HolderView {
     items: message.items,
     heldForTicket: unlessEmpty(message.heldForTicket),
     session: sessionOf(message),
+    heldItems: message.heldItems.map(({ itemId, attempt, traceId }) => ({
+      itemId,
+      attempt,
+      traceId: unlessEmpty(traceId),
+    })),
   };
 }
 
@@ -191,7 +197,32 @@ function lineEntry(message: wire.LineEntry): LineEntryView {
     attempts: message.attempts,
     lastError: unlessEmpty(message.lastError),
     after: message.afterCount === 0 ? undefined : { first: message.after, count: message.afterCount },
+    traceId: unlessEmpty(message.traceId),
   };
+}
+
+export function itemReport(message: wire.GetItemResponse): ItemReport {
+  const { state, item, consumerId, token, diedAt, result } = message;
+  return {
+    state: known('state', wordOf(ITEM_STATES, state)),
+    key: message.key,
+    item: item && deliveredItem(item),
+    attempts: message.attempts,
+    lastError: unlessEmpty(message.lastError),
+    notBefore: message.notBefore && fromTimestamp(message.notBefore),
+    after: message.afterCount === 0 ? undefined : { first: message.after, count: message.afterCount },
+    holder: token === 0n ? undefined : { consumerId, token: fromWireToken(token) },
+    died: diedAt && { at: fromTimestamp(diedAt), cause: causeOf(message.cause) },
+    result: result.length === 0 ? undefined : result,
+    why: message.why,
+    traceId: unlessEmpty(message.traceId),
+    payloadBytes: Number(message.payloadBytes),
+    unavailable: message.unavailable,
+  };
+}
+
+function causeOf(text: string): DeathCause {
+  return DEATH_CAUSES.find((cause) => cause === text) ?? 'max_attempts';
 }
 
 export function evictionView(message: wire.EvictHolderResponse): EvictionView {
@@ -217,7 +248,7 @@ export function deadLetterPage(message: wire.ListDeadLettersResponse): DeadLette
     attempts: letter.attempts,
     lastError: unlessEmpty(letter.lastError),
     diedAt: instantOf(letter.diedAt),
-    cause: DEATH_CAUSES.find((cause) => cause === letter.cause) ?? 'max_attempts',
+    cause: causeOf(letter.cause),
   }));
   return { deadLetters, nextPageToken: message.nextPageToken, unavailable: message.unavailable };
 }

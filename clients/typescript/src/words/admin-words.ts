@@ -154,6 +154,16 @@ export interface HolderView {
   readonly heldForTicket: string | undefined;
   /** The session to which the turn is tied. Unset: none. */
   readonly session: { readonly id: string; readonly brokenSince: number | undefined } | undefined;
+  /** The first 10 of its items. */
+  readonly heldItems: readonly HeldItemView[];
+}
+
+export interface HeldItemView {
+  readonly itemId: string;
+  /** From 1 on. */
+  readonly attempt: number;
+  /** The trace of who submitted it, 32 hexadecimal digits. Unset: none is known. */
+  readonly traceId: string | undefined;
 }
 
 export interface LineEntryView {
@@ -164,6 +174,8 @@ export interface LineEntryView {
   readonly lastError: string | undefined;
   /** What must be done before an item and is not yet: the first 10, and how many there are. Unset: nothing. */
   readonly after: { readonly first: readonly ItemRef[]; readonly count: number } | undefined;
+  /** The trace of who submitted an item, 32 hexadecimal digits. Unset: none is known. */
+  readonly traceId: string | undefined;
 }
 
 export interface KeyExplanation {

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { FollowedRoutes } from '../../../cluster/partitions/followed-routes.js';
 import { formatAddress } from '../../../config/address.js';
 import type { ClusterSettings, PeerTlsSettings } from '../../../config/cluster-settings.js';
+import { unfitForPeers } from '../../../config/peer-certificate.js';
 import type { Coordinator, Limits } from '../../../coordinator.js';
 import type { Audited } from '../../../grpc/call/audit.js';
 import { peerLinks } from '../../../grpc/peer/connect.js';
@@ -95,7 +96,10 @@ function unreachable(address: string, error: unknown): CommandFailure {
 }
 
 function openCertificates({ cert, key, ca }: PeerTlsSettings, log: Logger): Promise<Certificates | undefined> {
-  return Certificates.open({ cert, key, clientCa: ca }, log);
+  return Certificates.open({ cert, key, clientCa: ca }, log, undefined, (material) => {
+    const unfit = unfitForPeers(material);
+    return unfit && `cluster.tls.${unfit.field}: ${unfit.what}`;
+  });
 }
 
 /** A port that was not asked for and is taken is replaced by a free one. */

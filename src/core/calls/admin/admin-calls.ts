@@ -11,6 +11,7 @@
 
 import type * as model from '../../contract/model.js';
 import { badPageToken } from '../../contract/refusals.js';
+import type * as sessions from '../../contract/session-views.js';
 import type * as views from '../../contract/views.js';
 import { currentLane } from '../../lane/current-lanes.js';
 import type { Queue } from '../../state/records.js';
@@ -19,7 +20,9 @@ import { discardDead, isLettersToken, listDeadLetters, redrive } from './dead-le
 import { discardWaiting } from './discard-waiting.js';
 import { explainKey } from './explain.js';
 import { explainKeyless } from './explain-keyless.js';
+import { getItem } from './get-item.js';
 import { listQueues } from './list-queues.js';
+import { listSessions } from './list-sessions.js';
 import { isKeysToken, listKeys } from './listing.js';
 import { evictHolder, limitsOf, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
 import { retryNow } from './retry-now.js';
@@ -32,6 +35,11 @@ export abstract class AdminCalls extends LeaderCalls {
   /** Looks at every name in one go: `limits.queues` bounds them. It is no step: no lane is brought up to date. */
   listQueues(request: views.ListQueuesRequest, now: number): views.QueuePage {
     return listQueues(this.state, request, now);
+  }
+
+  /** Looks at every id in one go, as listQueues does. It is no step. */
+  listSessions(request: sessions.ListSessionsRequest): sessions.SessionPage {
+    return listSessions(this.state, request);
   }
 
   /**
@@ -52,6 +60,17 @@ export abstract class AdminCalls extends LeaderCalls {
     const upToDate = (found: Queue | undefined) => {
       if (found !== undefined) currentLane(this.state, found, key, now);
       return explainKey(this.state, found, key, now);
+    };
+    return this.with(queue, upToDate, now);
+  }
+
+  /** What its key is at is brought up to date for it. Nothing is read from a disk: `stored` says what is there. */
+  getItem(queue: string, id: string, now: number): model.Result<views.ItemReport> {
+    const upToDate = (found: Queue | undefined) => {
+      const item = found?.items.get(id);
+      if (found !== undefined && item !== undefined && item.lane.key !== '')
+        currentLane(this.state, found, item.lane.key, now);
+      return getItem(this.state, found, id, now);
     };
     return this.with(queue, upToDate, now);
   }

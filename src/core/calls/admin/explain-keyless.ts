@@ -10,7 +10,7 @@ import { stateOf } from '../../state/lane.js';
 import { Item, type Lane, type Queue } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
 import type { Slices } from './dead-letters.js';
-import { countDead, entryView, itemOf, MOST_TOLD, sinceOf, wall } from './explain.js';
+import { countDead, entryView, itemOf, MOST_TOLD, namedBy, sinceOf, wall } from './explain.js';
 import { keylessLanes } from './listing.js';
 import { whyOf } from './why.js';
 
@@ -88,6 +88,7 @@ export function* explainKeyless(
     why,
     until: wall(state, until),
     deadLetters: countDead(queue, ''),
+    named: lane && namedBy(lane),
   };
 }
 

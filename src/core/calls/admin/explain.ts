@@ -4,7 +4,15 @@
  * Nothing here changes a lane. The core counts in ms of its own clock; `wall` makes instants for people of them.
  */
 
-import type { HolderView, KeyExplanation, LineEntryView, SessionView } from '../../contract/views.js';
+import type {
+  CarriedView,
+  HolderView,
+  KeyExplanation,
+  LineEntryView,
+  NamedView,
+  SessionView,
+  TracedView,
+} from '../../contract/views.js';
 import { attemptOf } from '../../items/item-status.js';
 import { nameOf } from '../../lane/answers.js';
 import { endOf } from '../../lane/lease.js';
@@ -12,10 +20,15 @@ import { awaitedBy } from '../../state/dependencies.js';
 import { stateOf, turnOf } from '../../state/lane.js';
 import { Caller, type Entry, Item, type Lane, type Queue, Session, type Turn } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
-import { whyOf } from './why.js';
+import { awaitedName, whyOf } from './why.js';
 
 /** Entries of a line that are shown. A line may be very long. */
 export const MOST_TOLD = 100;
+
+/** Items of a turn that are shown. */
+const MOST_CARRIED = 10;
+/** Of W3C Trace Context. */
+const TRACE_HEADER = 'traceparent';
 
 /** A key without a lane: nothing is to be done for it. It may still have dead letters. */
 const NOTHING: Omit<KeyExplanation, 'deadLetters'> = Object.freeze({
@@ -57,7 +70,14 @@ export function explainKey(state: CoreState, queue: Queue | undefined, key: stri
     why,
     until: wall(state, until),
     deadLetters,
+    named: namedBy(lane),
   };
+}
+
+/** Of an item at the head that waits for others: which `whyOf` names. */
+export function namedBy({ line }: Lane): readonly NamedView[] | undefined {
+  const after = line?.head instanceof Item ? awaitedBy(line.head) : undefined;
+  return after?.first.map((one) => ({ ...one, as: awaitedName(one) }));
 }
 
 /** The item that the lane is about: the first one of its turn, else the head of its line. */
@@ -106,7 +126,16 @@ function holderView(state: CoreState, turn: Turn, now: number): HolderView {
     items: assignment.kind === 'items' ? assignment.items.length : 0,
     heldForTicket: turn.handed === 'kept' ? ticketId : undefined,
     session: turn.owner instanceof Session ? sessionView(state, turn.owner) : undefined,
+    carried: assignment.kind === 'items' ? assignment.items.slice(0, MOST_CARRIED).map(carriedView) : undefined,
   };
+}
+
+function carriedView(item: Item): CarriedView {
+  return { itemId: item.id, attempt: attemptOf(item), ...tracedView(item) };
+}
+
+function tracedView({ stored, seq, headers }: Item): TracedView {
+  return stored?.where === 'away' ? { stored: seq } : { traceparent: headers?.get(TRACE_HEADER) };
 }
 
 /** The session that keeps a turn alive. `brokenAt` means something only without a stream. */
@@ -131,5 +160,5 @@ export function entryView(state: CoreState, entry: Entry): LineEntryView {
   }
   const { submittedAt, attempts, lastError } = entry;
   const since = submittedAt + state.wallOffset;
-  return { id, kind: 'item', since, attempts, lastError, after: awaitedBy(entry) };
+  return { id, kind: 'item', since, attempts, lastError, after: awaitedBy(entry), ...tracedView(entry) };
 }

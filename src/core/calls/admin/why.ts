@@ -6,6 +6,7 @@
  * claim nothing that was only true when the cause began: what stopped a key may be gone by now.
  */
 
+import type { ItemRef } from '../../contract/model.js';
 import { isOpen, itemById } from '../../items/item-status.js';
 import { type ClosedGate, closedGate } from '../../lane/gates.js';
 import { endOf } from '../../lane/lease.js';
@@ -104,11 +105,16 @@ function delayed(lane: Lane, because: Delay['because'], now: number): Why {
   return { why: `${DELAYED[because]}: ${awaitedNames(head)}`, until };
 }
 
+/** How an item that another one waits for stands in a text. */
+export function awaitedName({ itemId, queue }: ItemRef): string {
+  return `${itemId} of queue ${queue}`;
+}
+
 /** The items that one waits for, the first ten by name. None may be left, though the lane is in that delay still. */
 function awaitedNames(item: Item): string {
   const after = awaitedBy(item);
   if (after === undefined) return 'they ended, and it will be looked at soon';
-  const names = after.first.map(({ queue, itemId }) => `${itemId} of queue ${queue}`);
+  const names = after.first.map(awaitedName);
   const more = after.count - names.length;
   return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

@@ -1,27 +1,35 @@
 /** The calls of people between sidecars: each as it is asked of the port, and its answer. */
 import type {
   Administration,
+  CarriedView,
   CoordinatorEvent,
   DeadLetterPage,
   DeadLetterView,
   DeliveredItem,
+  GetItemRequest,
   HolderView,
   ItemChoice,
+  ItemReport,
   KeyExplanation,
   KeyPage,
   KeyView,
   LaneState,
   LimitsView,
   LineEntryView,
+  ListSessionsRequest,
+  NamedView,
   Policy,
   QueuePage,
   QueueView,
   RatePolicy,
   Result,
   RetryPolicy,
+  SessionPage,
+  SessionReport,
+  SessionTurnView,
   Unavailable,
 } from '../../../coordinator.js';
-import { DURABILITIES, EVENT_KINDS, LANE_STATES, wordsOf } from '../../convert/words.js';
+import { DURABILITIES, EVENT_KINDS, ITEM_STATES, LANE_STATES, wordsOf } from '../../convert/words.js';
 import { itemRef } from './refusals.js';
 import {
   absent,
@@ -124,6 +132,9 @@ const keyView = object<KeyView>({
   place: text,
 });
 
+// Of the disk of the home: it was looked up before it came here.
+const stored = absent(number);
+
 const holder = object<HolderView>({
   consumerId: text,
   token: number,
@@ -133,6 +144,7 @@ const holder = object<HolderView>({
   items: number,
   heldForTicket: maybe(text),
   session: absent(object({ id: text, brokenSince: maybe(number) })),
+  carried: absent(list(object<CarriedView>({ itemId: text, attempt: number, traceparent: absent(text), stored }))),
 });
 
 const lineEntry = object<LineEntryView>({
@@ -142,7 +154,11 @@ const lineEntry = object<LineEntryView>({
   attempts: number,
   lastError: maybe(text),
   after: absent(object({ first: list(itemRef), count: number })),
+  traceparent: absent(text),
+  stored,
 });
+
+const named = absent(list(object<NamedView>({ queue: text, itemId: text, as: text })));
 
 const explanation = object<KeyExplanation>({
   state: laneState,
@@ -156,19 +172,21 @@ const explanation = object<KeyExplanation>({
   why: text,
   until: maybe(number),
   deadLetters: number,
+  named,
   unavailable,
 });
 
-const deliveredItem = object<DeliveredItem>({
+const deliveredItem: Shape<DeliveredItem> = object<DeliveredItem>({
   itemId: text,
   payload: bytes,
   headers: maybe(texts),
   idempotencyKey: maybe(text),
   submittedAt: number,
   attempt: number,
-  // Of the disk of the home: it was filled before it came here.
-  stored: absent(number),
+  stored,
 });
+
+const cause = word('max_attempts', 'refused', 'dependency');
 
 const deadLetter = object<DeadLetterView>({
   item: deliveredItem,
@@ -176,7 +194,7 @@ const deadLetter = object<DeadLetterView>({
   attempts: number,
   lastError: maybe(text),
   diedAt: number,
-  cause: word('max_attempts', 'refused', 'dependency'),
+  cause,
   place: text,
 });
 
@@ -199,12 +217,51 @@ export const LIST_QUEUES = kind(
   object<QueuePage>({ queues: list(queueView), more: flag, holdUntil: maybe(number), unavailable }),
   (admin, request) => admin.listQueues(request),
 );
+export const LIST_SESSIONS = kind(
+  object<ListSessionsRequest>({ idContains: text, prefix: text, after: text, most: number }),
+  object<SessionPage>({
+    sessions: list(
+      object<SessionReport>({
+        id: text,
+        brokenSince: maybe(number),
+        endsAt: maybe(number),
+        turns: number,
+        held: list(object<SessionTurnView>({ queue: text, key: text, token: number, since: number, consumerId: text })),
+      }),
+    ),
+    more: flag,
+    unavailable,
+  }),
+  (admin, request) => admin.listSessions(request),
+);
 export const LIST_KEYS = kind(
   object({ queue: text, state: maybe(laneState), pageSize: number, pageToken: text }),
   object<KeyPage>({ keys: list(keyView), nextPageToken: text, unavailable }),
   (admin, request) => admin.listKeys(request),
 );
 export const EXPLAIN_KEY = kind(queueAndKey, explanation, (admin, { queue, key }) => admin.explainKey(queue, key));
+export const GET_ITEM = kind(
+  object<GetItemRequest>({ queue: text, itemId: text, withPayload: flag }),
+  object<ItemReport>({
+    state: word(...wordsOf(ITEM_STATES)),
+    key: maybe(text),
+    item: maybe(deliveredItem),
+    attempts: number,
+    lastError: maybe(text),
+    notBefore: maybe(number),
+    after: maybe(object({ first: list(itemRef), count: number })),
+    holder: maybe(object({ consumerId: text, token: number })),
+    died: maybe(object({ at: number, cause })),
+    result: maybe(bytes),
+    why: text,
+    named,
+    payloadBytes: number,
+    traceparent: absent(text),
+    stored,
+    unavailable,
+  }),
+  (admin, request) => admin.getItem(request),
+);
 export const EVICT_HOLDER = kind(
   queueAndKey,
   object({ evicted: flag, token: number, consumerId: text, itemsReturned: number, state: laneState }),
@@ -259,7 +316,9 @@ export const DISCARD = kind(object({ choice, waiting: flag }), number, (admin, {
 const KINDS = {
   listQueues: LIST_QUEUES,
   listKeys: LIST_KEYS,
+  listSessions: LIST_SESSIONS,
   explainKey: EXPLAIN_KEY,
+  getItem: GET_ITEM,
   evictHolder: EVICT_HOLDER,
   retryNow: RETRY_NOW,
   resumeKey: RESUME_KEY,
