@@ -6,12 +6,14 @@ import { needsLogin, returns } from './live/tab.js';
 import { Cluster } from './pages/cluster.js';
 import { DeadLetters } from './pages/dead-letters.js';
 import { Events } from './pages/events.js';
+import { ItemPage } from './pages/item.js';
 import { KeyPage } from './pages/key.js';
 import { Leaders } from './pages/leaders.js';
 import { Login, leave, readSession } from './pages/login.js';
 import { Overview } from './pages/overview.js';
 import { QueuePage } from './pages/queue.js';
 import { Server } from './pages/server.js';
+import { Workers } from './pages/workers.js';
 import { Fence } from './parts/part.js';
 import { Heading, Shell } from './parts/shell.js';
 import type { Page } from './words/route.js';
@@ -22,6 +24,8 @@ const PAGES: Readonly<Partial<Record<Page, Show>>> = {
   overview: Overview,
   queue: QueuePage,
   key: KeyPage,
+  item: ItemPage,
+  workers: Workers,
   'dead-letters': DeadLetters,
   leaders: Leaders,
   cluster: Cluster,

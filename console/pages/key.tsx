@@ -1,7 +1,7 @@
 /** One key: why does it not move, since when, who holds it, until when. */
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import type { LineEntry } from '../gen/keyturn/v1/admin.js';
+import type { HeldItem, LineEntry } from '../gen/keyturn/v1/admin.js';
 import { type Asked, useAsked } from '../live/asked.js';
 import { type Told as ToldEvent, useEvents } from '../live/events.js';
 import { now } from '../live/tab.js';
@@ -39,7 +39,7 @@ export function KeyPage({ words }: { readonly words: URLSearchParams }) {
           <>
             <Why queue={queue} keyName={key} told={told} />
             <KeyActs queue={queue} keyName={key} told={told} done={() => asked.refresh()} />
-            <Line told={told} />
+            <Line queue={queue} told={told} />
           </>
         )}
       </Told>
@@ -96,6 +96,7 @@ function Why({ queue, keyName, told }: WhyProps) {
         </div>
       </dl>
       <Holder told={told} />
+      <Held queue={queue} items={told.holder?.heldItems ?? []} />
       {attempts > 0 && lastError !== '' && (
         <p>
           Tried {counted(attempts, 'time')}; the last time: <Text of={lastError} />
@@ -134,7 +135,29 @@ function Holder({ told: { holder } }: { readonly told: Explained }) {
   );
 }
 
-function Line({ told }: { readonly told: Explained }) {
+/** What the turn is about, with the trace of who submitted it. */
+function Held({ queue, items }: { readonly queue: string; readonly items: readonly Json<HeldItem>[] }) {
+  if (items.length === 0) return null;
+  return (
+    <ul aria-label="Items of the turn">
+      {items.map(({ itemId = '', attempt = 0, traceId }) => (
+        <li key={itemId}>
+          <a href={hrefOf('item', { queue, id: itemId })}>
+            <Text of={itemId} />
+          </a>
+          , attempt {attempt}
+          {traceId !== undefined && (
+            <>
+              , trace <Text of={traceId} />
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Line({ queue, told }: { readonly queue: string; readonly told: Explained }) {
   const { line = [], waiting = 0 } = told;
   if (waiting === 0) return null;
   return (
@@ -153,7 +176,7 @@ function Line({ told }: { readonly told: Explained }) {
           </thead>
           <tbody>
             {line.map((entry, at) => (
-              <Entry key={`${entry.kind}${entry.id}`} at={at} entry={entry} />
+              <Entry key={`${entry.kind}${entry.id}`} queue={queue} at={at} entry={entry} />
             ))}
           </tbody>
         </table>
@@ -163,7 +186,13 @@ function Line({ told }: { readonly told: Explained }) {
   );
 }
 
-function Entry({ at, entry }: { readonly at: number; readonly entry: Json<LineEntry> }) {
+interface EntryProps {
+  readonly queue: string;
+  readonly at: number;
+  readonly entry: Json<LineEntry>;
+}
+
+function Entry({ queue, at, entry }: EntryProps) {
   const { kind, id = '', after = [], afterCount = 0 } = entry;
   return (
     <tr>
@@ -172,7 +201,14 @@ function Entry({ at, entry }: { readonly at: number; readonly entry: Json<LineEn
         <Age since={entry.since} />
       </td>
       <td>
-        {kind} <Text of={id} />
+        {kind}{' '}
+        {kind === 'item' ? (
+          <a href={hrefOf('item', { queue, id })}>
+            <Text of={id} />
+          </a>
+        ) : (
+          <Text of={id} />
+        )}
       </td>
       <td>{kind === 'item' ? counted(entry.attempts ?? 0, 'time') : ''}</td>
       <td>

@@ -168,7 +168,7 @@ async function find({ part, pairs }: Sought, text: string, signal: AbortSignal):
   );
   const [listed, named, guessed] = await Promise.all([
     ask('ListQueues', { nameContains: part, pageSize: MOST_QUEUES }, signal),
-    Promise.all(pairs.map(({ queue, rest }) => inQueue(queue, rest, true, signal))),
+    Promise.all(pairs.map(({ queue, rest }) => either(queue, rest, signal))),
     Promise.all(elsewhere.map(({ queue, rest }) => inQueue(queue, rest, false, signal))),
   ]);
   const queues = (listed.queues ?? []).map(({ name = '', waiting = 0 }) => ({
@@ -191,6 +191,25 @@ async function find({ part, pairs }: Sought, text: string, signal: AbortSignal):
 }
 
 const NOTHING = 'nothing to do there';
+
+/** What was typed behind a queue is a key or the id of an item; an item that there is comes first, hardly a key is called so. */
+async function either(queue: string, rest: string, signal: AbortSignal): Promise<readonly Hit[]> {
+  const [items, keys] = await Promise.all([itemOf(queue, rest, signal), inQueue(queue, rest, true, signal)]);
+  return [...items, ...keys];
+}
+
+async function itemOf(queue: string, itemId: string, signal: AbortSignal): Promise<readonly Hit[]> {
+  try {
+    const { state = 'ITEM_STATE_UNKNOWN' } = await ask('GetItem', { queue, itemId, withPayload: false }, signal);
+    if (state === 'ITEM_STATE_UNKNOWN') return [];
+    const more = `in ${queue} · ${state.slice('ITEM_STATE_'.length).toLowerCase().replace('_', ' ')}`;
+    return [{ what: 'Item', name: itemId, more, href: hrefOf('item', { queue, id: itemId }) }];
+  } catch (error) {
+    if (error instanceof CallError && ['not_found', 'permission_denied', 'invalid_argument'].includes(error.code))
+      return [];
+    throw error;
+  }
+}
 
 /** A key by its exact name, or a place in a line by its item or ticket. @param always show it though it has nothing to do */
 async function inQueue(queue: string, rest: string, always: boolean, signal: AbortSignal): Promise<readonly Hit[]> {

@@ -15,6 +15,7 @@ import { Search } from './search.js';
 const PLACES: readonly (readonly [Page, string])[] = [
   ['overview', 'Overview'],
   ['dead-letters', 'Dead letters'],
+  ['workers', 'Workers'],
   ['leaders', 'Leaders'],
   ['cluster', 'Cluster'],
   ['events', 'Events'],
