@@ -54,6 +54,7 @@ import type {
   TurnRef,
 } from './core/contract/model.js';
 import type { ServerView } from './core/contract/server.js';
+import type { ListSessionsRequest, SessionPage } from './core/contract/session-views.js';
 import type {
   CoordinatorEvent,
   CoordinatorStanding,
@@ -82,6 +83,7 @@ export type * from './core/contract/limits.js';
 export type * from './core/contract/model.js';
 export type * from './core/contract/policy.js';
 export type * from './core/contract/server.js';
+export type * from './core/contract/session-views.js';
 export type * from './core/contract/settings.js';
 export type * from './core/contract/views.js';
 
@@ -176,6 +178,7 @@ export interface Administration {
   by?(principal: string): Administration;
   listQueues(request: ListQueuesRequest): Promise<Result<QueuePage>>;
   listKeys(request: ListKeysRequest): Promise<Result<KeyPage>>;
+  listSessions(request: ListSessionsRequest): Promise<Result<SessionPage>>;
   explainKey(queue: string, key: string): Promise<Result<KeyExplanation>>;
   getItem(request: GetItemRequest): Promise<Result<ItemReport>>;
   evictHolder(queue: string, key: string): Promise<Result<EvictionView>>;

@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   leader: async () => (await import('./cli/leader.js')).registerLeader,
   submit: async () => (await import('./cli/submit.js')).registerSubmit,
   queues: async () => (await import('./cli/queues.js')).registerQueues,
+  sessions: async () => (await import('./cli/sessions.js')).registerSessions,
   server: async () => (await import('./cli/server.js')).registerServer,
   cluster: async () => (await import('./cli/cluster.js')).registerCluster,
   keys: async () => (await import('./cli/keys.js')).registerKeys,

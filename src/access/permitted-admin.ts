@@ -16,16 +16,18 @@ import type {
   ListDeadLettersRequest,
   ListKeysRequest,
   ListQueuesRequest,
+  ListSessionsRequest,
   QueuePage,
   QueueView,
   Result,
   RetryNowRequest,
   RetryNowView,
+  SessionPage,
   Unavailable,
   Watch,
   Watcher,
 } from '../coordinator.js';
-import { plainId, withPlainId } from './own-ids.js';
+import { ownId, plainId, withPlainId } from './own-ids.js';
 import { EVERYTHING, notAllowed } from './permitted.js';
 import type { Principal } from './principal.js';
 import type { Verb } from './settings.js';
@@ -61,6 +63,23 @@ export class PermittedAdministration implements Administration {
       }
       after = last.name;
     }
+  }
+
+  /** All for those who may view everything, else one's own; turns of queues that may not be viewed are counted, not named. */
+  async listSessions(request: ListSessionsRequest): Promise<Result<SessionPage>> {
+    const { allowance, grants } = this.principal;
+    const refusal = allowance?.asks();
+    if (refusal !== undefined) return { ok: false, refusal };
+    const own = ownId(this.principal, '');
+    const prefix = grants.mayEverywhere('view') ? '' : own;
+    // A token of another's page begins before or behind one's own ids, and shows none of theirs.
+    const found = await this.admin.listSessions({ ...request, prefix });
+    if (!found.ok) return found;
+    const sessions = found.value.sessions.map((one) => ({
+      ...one,
+      held: one.held.filter(({ queue }) => grants.mayQueue('view', queue)),
+    }));
+    return { ok: true, value: { ...found.value, sessions } };
   }
 
   async listKeys(request: ListKeysRequest): Promise<Result<KeyPage>> {

@@ -10,6 +10,7 @@ import type {
   ListDeadLettersRequest,
   ListKeysRequest,
   ListQueuesRequest,
+  ListSessionsRequest,
   Refusal,
   Result,
   RetryNowRequest,
@@ -39,6 +40,13 @@ export class LocalAdministration implements Administration {
     const refusal = this.#closed();
     if (refusal !== undefined) return { ok: false, refusal } as const;
     return { ok: true, value: this.loop.core.listQueues(request, this.#now()) } as const;
+  }
+
+  async listSessions(request: ListSessionsRequest) {
+    const refusal = this.#closed();
+    if (refusal !== undefined) return { ok: false, refusal } as const;
+    this.#now();
+    return { ok: true, value: this.loop.core.listSessions(request) } as const;
   }
 
   async listKeys(request: ListKeysRequest): Promise<Result<KeyPage>> {

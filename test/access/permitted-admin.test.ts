@@ -189,3 +189,27 @@ test('everybody learns who they are and what they may; settings and figures are 
   assert.deepEqual(await seenBy(['*']), ['queues: { hidden: {} }', 1]);
   assert.deepEqual(await seenBy(['ada.*']), [undefined, 0]);
 });
+
+test('who may not view everything sees their own sessions alone, and of them no turn of a queue that they may not view', async () => {
+  const { admin } = new FakeCoordinator();
+  const asked: string[] = [];
+  const turn = { key: 'k', token: 1, since: 1, consumerId: 'w' };
+  const held = ['ada.q', 'bob.q'].map((queue) => ({ ...turn, queue }));
+  admin.listSessions = async ({ prefix }) => {
+    asked.push(prefix);
+    const one = { id: 'ada\u001fs', brokenSince: undefined, endsAt: undefined, turns: 2, held };
+    return { ok: true, value: { sessions: [one], more: false } };
+  };
+  const listedBy = async (queues: readonly string[]) => {
+    const grants = new Grants([{ queues, groups: [], may: ['view'] }]);
+    const proof = { by: 'unix' } as const;
+    const permitted = new PermittedAdministration(admin, { name: 'ada', grants, allowance: undefined, proof });
+    // What a stranger says for the prefix is not heard.
+    const found = await permitted.listSessions({ idContains: '', prefix: 'bob', after: '', most: 10 });
+    assert.ok(found.ok);
+    return found.value.sessions.map(({ turns, held: seen }) => [turns, seen.map(({ queue }) => queue)]);
+  };
+  assert.deepEqual(await listedBy(['ada.*']), [[2, ['ada.q']]]);
+  assert.deepEqual(await listedBy(['*']), [[2, ['ada.q', 'bob.q']]]);
+  assert.deepEqual(asked, ['ada\u001f', '']);
+});

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TurnRef } from '../../src/coordinator.js';
 import { FakeClock, FIRST_WALL } from '../support/fake-clock.js';
-import { block, deliveryOf, lost, type SetStage, type Stage, turnOf } from './stage.js';
+import { block, deliveryOf, lost, type SetStage, type Stage, told, turnOf } from './stage.js';
 import { open, tied } from './stream.js';
 import type { Worker } from './worker.js';
 import { casesAlone, type World } from './world.js';
@@ -47,6 +47,53 @@ export function sessions(set: SetStage, world: World): void {
 
   /** Nobody holds `k` any more, and in this very moment. */
   const isFree = async (stage: Stage, key = 'k') => (await stage.explain(key)).holder === undefined;
+
+  describe('ListSessions', () => {
+    const ALL = { idContains: '', prefix: '', after: '', most: 100 };
+
+    it('tells who is connected, what they hold, and until when those live whose stream broke', async () => {
+      const stage = set();
+      const { coordinator } = stage;
+      const list = async (change: Partial<typeof ALL> = {}) =>
+        told(await coordinator.admin.listSessions({ ...ALL, ...change }));
+      const broken = tied(coordinator, { sessionId: 'broken', ttl: 5_000 });
+      const turn = broken.hold({ key: 'a' });
+      const other = tied(coordinator, { sessionId: 'open' });
+      other.hold({ key: 'b' });
+      other.hold({ key: 'c' });
+      stage.advance(1_000);
+      broken.close();
+      const now = stage.clock.wall();
+      const { sessions, more } = await list();
+      assert.equal(more, false);
+      assert.deepEqual(
+        sessions.map(({ id, brokenSince, endsAt, turns, held }) => [
+          id,
+          brokenSince,
+          endsAt,
+          turns,
+          held.map(({ key }) => key),
+        ]),
+        [
+          ['broken', now, now + 5_000, 1, ['a']],
+          ['open', undefined, undefined, 2, ['b', 'c']],
+        ],
+      );
+      assert.deepEqual(sessions[0]?.held[0]?.token, turn.token);
+      assert.deepEqual(
+        (await list({ idContains: 'ope' })).sessions.map(({ id }) => id),
+        ['open'],
+      );
+      assert.deepEqual(
+        (await list({ prefix: 'bro' })).sessions.map(({ id }) => id),
+        ['broken'],
+      );
+      const first = await list({ most: 1 });
+      assert.deepEqual([first.sessions.map(({ id }) => id), first.more], [['broken'], true]);
+      const next = await list({ most: 1, after: 'broken' });
+      assert.deepEqual([next.sessions.map(({ id }) => id), next.more], [['open'], false]);
+    });
+  });
 
   describe('hello', () => {
     it('makes a session id where none is said, and says it; ttl is 10 s unless said', () => {

@@ -41,6 +41,7 @@ export class FakeCoordinator implements Coordinator {
     listQueues: () => unexpected('listQueues'),
     listKeys: () => unexpected('listKeys'),
     explainKey: () => unexpected('explainKey'),
+    listSessions: () => unexpected('listSessions'),
     getItem: () => unexpected('getItem'),
     evictHolder: () => unexpected('evictHolder'),
     retryNow: () => unexpected('retryNow'),

@@ -3296,6 +3296,307 @@ func (x *WatchEventsResponse) GetMissed() uint64 {
 	return 0
 }
 
+// ListSessionsRequest asks for sessions by their ids.
+type ListSessionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only sessions with this in their id.
+	IdContains string `protobuf:"bytes,1,opt,name=id_contains,json=idContains,proto3" json:"id_contains,omitempty"`
+	// 1 to 1,000. Unset: 100.
+	PageSize uint32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// From the last answer.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSessionsRequest) Reset() {
+	*x = ListSessionsRequest{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSessionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSessionsRequest) ProtoMessage() {}
+
+func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
+func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *ListSessionsRequest) GetIdContains() string {
+	if x != nil {
+		return x.IdContains
+	}
+	return ""
+}
+
+func (x *ListSessionsRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListSessionsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// SessionTurn is a turn that lives as long as a session does.
+type SessionTurn struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its queue.
+	Queue string `protobuf:"bytes,1,opt,name=queue,proto3" json:"queue,omitempty"`
+	// Its key; empty: of an item without one.
+	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// The fencing token.
+	Token uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
+	// Since when.
+	Since *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
+	// Who has it.
+	ConsumerId    string `protobuf:"bytes,5,opt,name=consumer_id,json=consumerId,proto3" json:"consumer_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionTurn) Reset() {
+	*x = SessionTurn{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionTurn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionTurn) ProtoMessage() {}
+
+func (x *SessionTurn) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionTurn.ProtoReflect.Descriptor instead.
+func (*SessionTurn) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *SessionTurn) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *SessionTurn) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *SessionTurn) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
+func (x *SessionTurn) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *SessionTurn) GetConsumerId() string {
+	if x != nil {
+		return x.ConsumerId
+	}
+	return ""
+}
+
+// SessionInfo tells of one session.
+type SessionInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id, as its client says it.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Whose it is; empty: nobody is asked who they are.
+	Principal string `protobuf:"bytes,2,opt,name=principal,proto3" json:"principal,omitempty"`
+	// Since when its stream is broken; unset: it is open.
+	BrokenSince *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=broken_since,json=brokenSince,proto3" json:"broken_since,omitempty"`
+	// When it ends unless its client comes back; unset: its stream is open.
+	EndsAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
+	// Turns that live as long as it does.
+	Turns uint32 `protobuf:"varint,5,opt,name=turns,proto3" json:"turns,omitempty"`
+	// The first 20 of them.
+	Held          []*SessionTurn `protobuf:"bytes,6,rep,name=held,proto3" json:"held,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionInfo) Reset() {
+	*x = SessionInfo{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionInfo) ProtoMessage() {}
+
+func (x *SessionInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionInfo.ProtoReflect.Descriptor instead.
+func (*SessionInfo) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *SessionInfo) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *SessionInfo) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
+func (x *SessionInfo) GetBrokenSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.BrokenSince
+	}
+	return nil
+}
+
+func (x *SessionInfo) GetEndsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndsAt
+	}
+	return nil
+}
+
+func (x *SessionInfo) GetTurns() uint32 {
+	if x != nil {
+		return x.Turns
+	}
+	return 0
+}
+
+func (x *SessionInfo) GetHeld() []*SessionTurn {
+	if x != nil {
+		return x.Held
+	}
+	return nil
+}
+
+// ListSessionsResponse is one page.
+type ListSessionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sessions, by id.
+	Sessions []*SessionInfo `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
+	// For the next page; empty: that was the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Who could not be asked, of a cluster.
+	Unavailable   []*Unavailable `protobuf:"bytes,3,rep,name=unavailable,proto3" json:"unavailable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSessionsResponse) Reset() {
+	*x = ListSessionsResponse{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSessionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSessionsResponse) ProtoMessage() {}
+
+func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
+func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *ListSessionsResponse) GetSessions() []*SessionInfo {
+	if x != nil {
+		return x.Sessions
+	}
+	return nil
+}
+
+func (x *ListSessionsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListSessionsResponse) GetUnavailable() []*Unavailable {
+	if x != nil {
+		return x.Unavailable
+	}
+	return nil
+}
+
 // GetServerRequest asks the sidecar about itself.
 type GetServerRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3305,7 +3606,7 @@ type GetServerRequest struct {
 
 func (x *GetServerRequest) Reset() {
 	*x = GetServerRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3317,7 +3618,7 @@ func (x *GetServerRequest) String() string {
 func (*GetServerRequest) ProtoMessage() {}
 
 func (x *GetServerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3330,7 +3631,7 @@ func (x *GetServerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerRequest.ProtoReflect.Descriptor instead.
 func (*GetServerRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{44}
 }
 
 // Right is what somebody may do: everything in `may`, on every queue and group that one of the patterns matches.
@@ -3348,7 +3649,7 @@ type Right struct {
 
 func (x *Right) Reset() {
 	*x = Right{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3360,7 +3661,7 @@ func (x *Right) String() string {
 func (*Right) ProtoMessage() {}
 
 func (x *Right) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3373,7 +3674,7 @@ func (x *Right) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Right.ProtoReflect.Descriptor instead.
 func (*Right) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Right) GetQueues() []string {
@@ -3412,7 +3713,7 @@ type LimitUse struct {
 
 func (x *LimitUse) Reset() {
 	*x = LimitUse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3424,7 +3725,7 @@ func (x *LimitUse) String() string {
 func (*LimitUse) ProtoMessage() {}
 
 func (x *LimitUse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3437,7 +3738,7 @@ func (x *LimitUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitUse.ProtoReflect.Descriptor instead.
 func (*LimitUse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *LimitUse) GetLimit() string {
@@ -3502,7 +3803,7 @@ type GetServerResponse struct {
 
 func (x *GetServerResponse) Reset() {
 	*x = GetServerResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3514,7 +3815,7 @@ func (x *GetServerResponse) String() string {
 func (*GetServerResponse) ProtoMessage() {}
 
 func (x *GetServerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3527,7 +3828,7 @@ func (x *GetServerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerResponse.ProtoReflect.Descriptor instead.
 func (*GetServerResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *GetServerResponse) GetVersion() string {
@@ -3651,7 +3952,7 @@ type GetClusterRequest struct {
 
 func (x *GetClusterRequest) Reset() {
 	*x = GetClusterRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3663,7 +3964,7 @@ func (x *GetClusterRequest) String() string {
 func (*GetClusterRequest) ProtoMessage() {}
 
 func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3676,7 +3977,7 @@ func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 // ClusterMember is one sidecar of a cluster. Those with weight 0 have no session and are not among them.
@@ -3704,7 +4005,7 @@ type ClusterMember struct {
 
 func (x *ClusterMember) Reset() {
 	*x = ClusterMember{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3716,7 +4017,7 @@ func (x *ClusterMember) String() string {
 func (*ClusterMember) ProtoMessage() {}
 
 func (x *ClusterMember) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3729,7 +4030,7 @@ func (x *ClusterMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterMember.ProtoReflect.Descriptor instead.
 func (*ClusterMember) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ClusterMember) GetId() string {
@@ -3810,7 +4111,7 @@ type PartitionHome struct {
 
 func (x *PartitionHome) Reset() {
 	*x = PartitionHome{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3822,7 +4123,7 @@ func (x *PartitionHome) String() string {
 func (*PartitionHome) ProtoMessage() {}
 
 func (x *PartitionHome) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3835,7 +4136,7 @@ func (x *PartitionHome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionHome.ProtoReflect.Descriptor instead.
 func (*PartitionHome) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *PartitionHome) GetPartition() uint32 {
@@ -3909,7 +4210,7 @@ type GetClusterResponse struct {
 
 func (x *GetClusterResponse) Reset() {
 	*x = GetClusterResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3921,7 +4222,7 @@ func (x *GetClusterResponse) String() string {
 func (*GetClusterResponse) ProtoMessage() {}
 
 func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3934,7 +4235,7 @@ func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *GetClusterResponse) GetName() string {
@@ -4026,7 +4327,7 @@ type QueueRoute struct {
 
 func (x *QueueRoute) Reset() {
 	*x = QueueRoute{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4038,7 +4339,7 @@ func (x *QueueRoute) String() string {
 func (*QueueRoute) ProtoMessage() {}
 
 func (x *QueueRoute) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4051,7 +4352,7 @@ func (x *QueueRoute) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRoute.ProtoReflect.Descriptor instead.
 func (*QueueRoute) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *QueueRoute) GetQueue() string {
@@ -4104,7 +4405,7 @@ type MovePartitionRequest struct {
 
 func (x *MovePartitionRequest) Reset() {
 	*x = MovePartitionRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4116,7 +4417,7 @@ func (x *MovePartitionRequest) String() string {
 func (*MovePartitionRequest) ProtoMessage() {}
 
 func (x *MovePartitionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4129,7 +4430,7 @@ func (x *MovePartitionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovePartitionRequest.ProtoReflect.Descriptor instead.
 func (*MovePartitionRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *MovePartitionRequest) GetPartition() uint32 {
@@ -4175,7 +4476,7 @@ type MovePartitionResponse struct {
 
 func (x *MovePartitionResponse) Reset() {
 	*x = MovePartitionResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4187,7 +4488,7 @@ func (x *MovePartitionResponse) String() string {
 func (*MovePartitionResponse) ProtoMessage() {}
 
 func (x *MovePartitionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4200,7 +4501,7 @@ func (x *MovePartitionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovePartitionResponse.ProtoReflect.Descriptor instead.
 func (*MovePartitionResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *MovePartitionResponse) GetState() string {
@@ -4258,7 +4559,7 @@ type RestorePartitionsRequest struct {
 
 func (x *RestorePartitionsRequest) Reset() {
 	*x = RestorePartitionsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4270,7 +4571,7 @@ func (x *RestorePartitionsRequest) String() string {
 func (*RestorePartitionsRequest) ProtoMessage() {}
 
 func (x *RestorePartitionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4283,7 +4584,7 @@ func (x *RestorePartitionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestorePartitionsRequest.ProtoReflect.Descriptor instead.
 func (*RestorePartitionsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{51}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *RestorePartitionsRequest) GetPartitions() []uint32 {
@@ -4318,7 +4619,7 @@ type RestoredPartition struct {
 
 func (x *RestoredPartition) Reset() {
 	*x = RestoredPartition{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[52]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4330,7 +4631,7 @@ func (x *RestoredPartition) String() string {
 func (*RestoredPartition) ProtoMessage() {}
 
 func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[52]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4343,7 +4644,7 @@ func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoredPartition.ProtoReflect.Descriptor instead.
 func (*RestoredPartition) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{52}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *RestoredPartition) GetPartition() uint32 {
@@ -4387,7 +4688,7 @@ type RestorePartitionsResponse struct {
 
 func (x *RestorePartitionsResponse) Reset() {
 	*x = RestorePartitionsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[53]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4399,7 +4700,7 @@ func (x *RestorePartitionsResponse) String() string {
 func (*RestorePartitionsResponse) ProtoMessage() {}
 
 func (x *RestorePartitionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[53]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4412,7 +4713,7 @@ func (x *RestorePartitionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestorePartitionsResponse.ProtoReflect.Descriptor instead.
 func (*RestorePartitionsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{53}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *RestorePartitionsResponse) GetRecordWritten() bool {
@@ -4438,7 +4739,7 @@ type FinalizeClusterRequest struct {
 
 func (x *FinalizeClusterRequest) Reset() {
 	*x = FinalizeClusterRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[54]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4450,7 +4751,7 @@ func (x *FinalizeClusterRequest) String() string {
 func (*FinalizeClusterRequest) ProtoMessage() {}
 
 func (x *FinalizeClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[54]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4463,7 +4764,7 @@ func (x *FinalizeClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinalizeClusterRequest.ProtoReflect.Descriptor instead.
 func (*FinalizeClusterRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{54}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{58}
 }
 
 // FinalizeClusterResponse tells which format is fixed.
@@ -4479,7 +4780,7 @@ type FinalizeClusterResponse struct {
 
 func (x *FinalizeClusterResponse) Reset() {
 	*x = FinalizeClusterResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[55]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4491,7 +4792,7 @@ func (x *FinalizeClusterResponse) String() string {
 func (*FinalizeClusterResponse) ProtoMessage() {}
 
 func (x *FinalizeClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[55]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4504,7 +4805,7 @@ func (x *FinalizeClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinalizeClusterResponse.ProtoReflect.Descriptor instead.
 func (*FinalizeClusterResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{55}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *FinalizeClusterResponse) GetFormat() uint32 {
@@ -4538,7 +4839,7 @@ type RouteQueueRequest struct {
 
 func (x *RouteQueueRequest) Reset() {
 	*x = RouteQueueRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[56]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4550,7 +4851,7 @@ func (x *RouteQueueRequest) String() string {
 func (*RouteQueueRequest) ProtoMessage() {}
 
 func (x *RouteQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[56]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4563,7 +4864,7 @@ func (x *RouteQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouteQueueRequest.ProtoReflect.Descriptor instead.
 func (*RouteQueueRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{56}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *RouteQueueRequest) GetQueue() string {
@@ -4607,7 +4908,7 @@ type RouteQueueResponse struct {
 
 func (x *RouteQueueResponse) Reset() {
 	*x = RouteQueueResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[57]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4619,7 +4920,7 @@ func (x *RouteQueueResponse) String() string {
 func (*RouteQueueResponse) ProtoMessage() {}
 
 func (x *RouteQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[57]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4632,7 +4933,7 @@ func (x *RouteQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouteQueueResponse.ProtoReflect.Descriptor instead.
 func (*RouteQueueResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{57}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *RouteQueueResponse) GetRoute() *QueueRoute {
@@ -4912,7 +5213,32 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x05queue\x18\b \x01(\tR\x05queue\"X\n" +
 	"\x13WatchEventsResponse\x12)\n" +
 	"\x06events\x18\x01 \x03(\v2\x11.keyturn.v1.EventR\x06events\x12\x16\n" +
-	"\x06missed\x18\x02 \x01(\x04R\x06missed\"\x12\n" +
+	"\x06missed\x18\x02 \x01(\x04R\x06missed\"r\n" +
+	"\x13ListSessionsRequest\x12\x1f\n" +
+	"\vid_contains\x18\x01 \x01(\tR\n" +
+	"idContains\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\x9e\x01\n" +
+	"\vSessionTurn\x12\x14\n" +
+	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
+	"\x05token\x18\x03 \x01(\x04R\x05token\x120\n" +
+	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x1f\n" +
+	"\vconsumer_id\x18\x05 \x01(\tR\n" +
+	"consumerId\"\x81\x02\n" +
+	"\vSessionInfo\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1c\n" +
+	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12=\n" +
+	"\fbroken_since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\vbrokenSince\x123\n" +
+	"\aends_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\x12\x14\n" +
+	"\x05turns\x18\x05 \x01(\rR\x05turns\x12+\n" +
+	"\x04held\x18\x06 \x03(\v2\x17.keyturn.v1.SessionTurnR\x04held\"\xae\x01\n" +
+	"\x14ListSessionsResponse\x123\n" +
+	"\bsessions\x18\x01 \x03(\v2\x17.keyturn.v1.SessionInfoR\bsessions\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x129\n" +
+	"\vunavailable\x18\x03 \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"\x12\n" +
 	"\x10GetServerRequest\"I\n" +
 	"\x05Right\x12\x16\n" +
 	"\x06queues\x18\x01 \x03(\tR\x06queues\x12\x16\n" +
@@ -5047,7 +5373,7 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x12EVENT_KIND_REDRIVE\x10\n" +
 	"\x12\x16\n" +
 	"\x12EVENT_KIND_DISCARD\x10\v\x12\x18\n" +
-	"\x14EVENT_KIND_RETRY_NOW\x10\f2\xa9\f\n" +
+	"\x14EVENT_KIND_RETRY_NOW\x10\f2\xfc\f\n" +
 	"\fAdminService\x12K\n" +
 	"\n" +
 	"ListQueues\x12\x1d.keyturn.v1.ListQueuesRequest\x1a\x1e.keyturn.v1.ListQueuesResponse\x12E\n" +
@@ -5064,7 +5390,8 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\tSetLimits\x12\x1c.keyturn.v1.SetLimitsRequest\x1a\x1d.keyturn.v1.SetLimitsResponse\x12Z\n" +
 	"\x0fListDeadLetters\x12\".keyturn.v1.ListDeadLettersRequest\x1a#.keyturn.v1.ListDeadLettersResponse\x12B\n" +
 	"\aRedrive\x12\x1a.keyturn.v1.RedriveRequest\x1a\x1b.keyturn.v1.RedriveResponse\x12B\n" +
-	"\aDiscard\x12\x1a.keyturn.v1.DiscardRequest\x1a\x1b.keyturn.v1.DiscardResponse\x12H\n" +
+	"\aDiscard\x12\x1a.keyturn.v1.DiscardRequest\x1a\x1b.keyturn.v1.DiscardResponse\x12Q\n" +
+	"\fListSessions\x12\x1f.keyturn.v1.ListSessionsRequest\x1a .keyturn.v1.ListSessionsResponse\x12H\n" +
 	"\tGetServer\x12\x1c.keyturn.v1.GetServerRequest\x1a\x1d.keyturn.v1.GetServerResponse\x12K\n" +
 	"\n" +
 	"GetCluster\x12\x1d.keyturn.v1.GetClusterRequest\x1a\x1e.keyturn.v1.GetClusterResponse\x12T\n" +
@@ -5089,7 +5416,7 @@ func file_keyturn_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_keyturn_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
+var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
 var file_keyturn_v1_admin_proto_goTypes = []any{
 	(LaneState)(0),                    // 0: keyturn.v1.LaneState
 	(EventKind)(0),                    // 1: keyturn.v1.EventKind
@@ -5133,143 +5460,155 @@ var file_keyturn_v1_admin_proto_goTypes = []any{
 	(*WatchEventsRequest)(nil),        // 39: keyturn.v1.WatchEventsRequest
 	(*Event)(nil),                     // 40: keyturn.v1.Event
 	(*WatchEventsResponse)(nil),       // 41: keyturn.v1.WatchEventsResponse
-	(*GetServerRequest)(nil),          // 42: keyturn.v1.GetServerRequest
-	(*Right)(nil),                     // 43: keyturn.v1.Right
-	(*LimitUse)(nil),                  // 44: keyturn.v1.LimitUse
-	(*GetServerResponse)(nil),         // 45: keyturn.v1.GetServerResponse
-	(*GetClusterRequest)(nil),         // 46: keyturn.v1.GetClusterRequest
-	(*ClusterMember)(nil),             // 47: keyturn.v1.ClusterMember
-	(*PartitionHome)(nil),             // 48: keyturn.v1.PartitionHome
-	(*GetClusterResponse)(nil),        // 49: keyturn.v1.GetClusterResponse
-	(*QueueRoute)(nil),                // 50: keyturn.v1.QueueRoute
-	(*MovePartitionRequest)(nil),      // 51: keyturn.v1.MovePartitionRequest
-	(*MovePartitionResponse)(nil),     // 52: keyturn.v1.MovePartitionResponse
-	(*RestorePartitionsRequest)(nil),  // 53: keyturn.v1.RestorePartitionsRequest
-	(*RestoredPartition)(nil),         // 54: keyturn.v1.RestoredPartition
-	(*RestorePartitionsResponse)(nil), // 55: keyturn.v1.RestorePartitionsResponse
-	(*FinalizeClusterRequest)(nil),    // 56: keyturn.v1.FinalizeClusterRequest
-	(*FinalizeClusterResponse)(nil),   // 57: keyturn.v1.FinalizeClusterResponse
-	(*RouteQueueRequest)(nil),         // 58: keyturn.v1.RouteQueueRequest
-	(*RouteQueueResponse)(nil),        // 59: keyturn.v1.RouteQueueResponse
-	(*durationpb.Duration)(nil),       // 60: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),     // 61: google.protobuf.Timestamp
-	(*ItemRef)(nil),                   // 62: keyturn.v1.ItemRef
-	(ItemState)(0),                    // 63: keyturn.v1.ItemState
-	(*Item)(nil),                      // 64: keyturn.v1.Item
+	(*ListSessionsRequest)(nil),       // 42: keyturn.v1.ListSessionsRequest
+	(*SessionTurn)(nil),               // 43: keyturn.v1.SessionTurn
+	(*SessionInfo)(nil),               // 44: keyturn.v1.SessionInfo
+	(*ListSessionsResponse)(nil),      // 45: keyturn.v1.ListSessionsResponse
+	(*GetServerRequest)(nil),          // 46: keyturn.v1.GetServerRequest
+	(*Right)(nil),                     // 47: keyturn.v1.Right
+	(*LimitUse)(nil),                  // 48: keyturn.v1.LimitUse
+	(*GetServerResponse)(nil),         // 49: keyturn.v1.GetServerResponse
+	(*GetClusterRequest)(nil),         // 50: keyturn.v1.GetClusterRequest
+	(*ClusterMember)(nil),             // 51: keyturn.v1.ClusterMember
+	(*PartitionHome)(nil),             // 52: keyturn.v1.PartitionHome
+	(*GetClusterResponse)(nil),        // 53: keyturn.v1.GetClusterResponse
+	(*QueueRoute)(nil),                // 54: keyturn.v1.QueueRoute
+	(*MovePartitionRequest)(nil),      // 55: keyturn.v1.MovePartitionRequest
+	(*MovePartitionResponse)(nil),     // 56: keyturn.v1.MovePartitionResponse
+	(*RestorePartitionsRequest)(nil),  // 57: keyturn.v1.RestorePartitionsRequest
+	(*RestoredPartition)(nil),         // 58: keyturn.v1.RestoredPartition
+	(*RestorePartitionsResponse)(nil), // 59: keyturn.v1.RestorePartitionsResponse
+	(*FinalizeClusterRequest)(nil),    // 60: keyturn.v1.FinalizeClusterRequest
+	(*FinalizeClusterResponse)(nil),   // 61: keyturn.v1.FinalizeClusterResponse
+	(*RouteQueueRequest)(nil),         // 62: keyturn.v1.RouteQueueRequest
+	(*RouteQueueResponse)(nil),        // 63: keyturn.v1.RouteQueueResponse
+	(*durationpb.Duration)(nil),       // 64: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),     // 65: google.protobuf.Timestamp
+	(*ItemRef)(nil),                   // 66: keyturn.v1.ItemRef
+	(ItemState)(0),                    // 67: keyturn.v1.ItemState
+	(*Item)(nil),                      // 68: keyturn.v1.Item
 }
 var file_keyturn_v1_admin_proto_depIdxs = []int32{
-	60, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
-	60, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
-	60, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
-	60, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
-	60, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
-	60, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
-	60, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
+	64, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
+	64, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
+	64, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
+	64, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
+	64, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
+	64, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
+	64, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
 	2,  // 7: keyturn.v1.Policy.rate:type_name -> keyturn.v1.Rate
 	3,  // 8: keyturn.v1.Policy.retry:type_name -> keyturn.v1.Retry
-	60, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
-	60, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
-	60, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
+	64, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
+	64, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
+	64, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
 	0,  // 12: keyturn.v1.StateCount.state:type_name -> keyturn.v1.LaneState
 	4,  // 13: keyturn.v1.QueueInfo.policy:type_name -> keyturn.v1.Policy
 	5,  // 14: keyturn.v1.QueueInfo.states:type_name -> keyturn.v1.StateCount
-	60, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
+	64, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
 	6,  // 16: keyturn.v1.ListQueuesResponse.queues:type_name -> keyturn.v1.QueueInfo
-	61, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
+	65, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
 	7,  // 18: keyturn.v1.ListQueuesResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	0,  // 19: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
 	0,  // 20: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
-	61, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
+	65, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
 	11, // 22: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
 	7,  // 23: keyturn.v1.ListKeysResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	61, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
-	60, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
-	61, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
+	65, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
+	64, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
+	65, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
 	15, // 27: keyturn.v1.Holder.held_items:type_name -> keyturn.v1.HeldItem
-	61, // 28: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
-	62, // 29: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
+	65, // 28: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
+	66, // 29: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
 	0,  // 30: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
-	61, // 31: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
+	65, // 31: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
 	14, // 32: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
 	16, // 33: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
-	61, // 34: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
+	65, // 34: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
 	7,  // 35: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	63, // 36: keyturn.v1.GetItemResponse.state:type_name -> keyturn.v1.ItemState
-	64, // 37: keyturn.v1.GetItemResponse.item:type_name -> keyturn.v1.Item
-	61, // 38: keyturn.v1.GetItemResponse.not_before:type_name -> google.protobuf.Timestamp
-	62, // 39: keyturn.v1.GetItemResponse.after:type_name -> keyturn.v1.ItemRef
-	61, // 40: keyturn.v1.GetItemResponse.died_at:type_name -> google.protobuf.Timestamp
+	67, // 36: keyturn.v1.GetItemResponse.state:type_name -> keyturn.v1.ItemState
+	68, // 37: keyturn.v1.GetItemResponse.item:type_name -> keyturn.v1.Item
+	65, // 38: keyturn.v1.GetItemResponse.not_before:type_name -> google.protobuf.Timestamp
+	66, // 39: keyturn.v1.GetItemResponse.after:type_name -> keyturn.v1.ItemRef
+	65, // 40: keyturn.v1.GetItemResponse.died_at:type_name -> google.protobuf.Timestamp
 	7,  // 41: keyturn.v1.GetItemResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	0,  // 42: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
-	61, // 43: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
+	65, // 43: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
 	0,  // 44: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
 	0,  // 45: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
 	2,  // 46: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
 	2,  // 47: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
 	7,  // 48: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	64, // 49: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
-	61, // 50: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
+	68, // 49: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
+	65, // 50: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
 	33, // 51: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
 	7,  // 52: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
 	1,  // 53: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
-	61, // 54: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
+	65, // 54: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
 	40, // 55: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
-	61, // 56: keyturn.v1.GetServerResponse.started_at:type_name -> google.protobuf.Timestamp
-	61, // 57: keyturn.v1.GetServerResponse.now:type_name -> google.protobuf.Timestamp
-	43, // 58: keyturn.v1.GetServerResponse.rights:type_name -> keyturn.v1.Right
-	44, // 59: keyturn.v1.GetServerResponse.limits:type_name -> keyturn.v1.LimitUse
-	47, // 60: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
-	48, // 61: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
-	7,  // 62: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	50, // 63: keyturn.v1.GetClusterResponse.routes:type_name -> keyturn.v1.QueueRoute
-	60, // 64: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
-	54, // 65: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
-	50, // 66: keyturn.v1.RouteQueueResponse.route:type_name -> keyturn.v1.QueueRoute
-	8,  // 67: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
-	10, // 68: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
-	13, // 69: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
-	18, // 70: keyturn.v1.AdminService.GetItem:input_type -> keyturn.v1.GetItemRequest
-	20, // 71: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
-	22, // 72: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
-	24, // 73: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
-	26, // 74: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
-	28, // 75: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
-	30, // 76: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
-	32, // 77: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
-	35, // 78: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
-	37, // 79: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
-	42, // 80: keyturn.v1.AdminService.GetServer:input_type -> keyturn.v1.GetServerRequest
-	46, // 81: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
-	51, // 82: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
-	53, // 83: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
-	56, // 84: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
-	58, // 85: keyturn.v1.AdminService.RouteQueue:input_type -> keyturn.v1.RouteQueueRequest
-	39, // 86: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
-	9,  // 87: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
-	12, // 88: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
-	17, // 89: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
-	19, // 90: keyturn.v1.AdminService.GetItem:output_type -> keyturn.v1.GetItemResponse
-	21, // 91: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
-	23, // 92: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
-	25, // 93: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
-	27, // 94: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
-	29, // 95: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
-	31, // 96: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
-	34, // 97: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
-	36, // 98: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
-	38, // 99: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
-	45, // 100: keyturn.v1.AdminService.GetServer:output_type -> keyturn.v1.GetServerResponse
-	49, // 101: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
-	52, // 102: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
-	55, // 103: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
-	57, // 104: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
-	59, // 105: keyturn.v1.AdminService.RouteQueue:output_type -> keyturn.v1.RouteQueueResponse
-	41, // 106: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
-	87, // [87:107] is the sub-list for method output_type
-	67, // [67:87] is the sub-list for method input_type
-	67, // [67:67] is the sub-list for extension type_name
-	67, // [67:67] is the sub-list for extension extendee
-	0,  // [0:67] is the sub-list for field type_name
+	65, // 56: keyturn.v1.SessionTurn.since:type_name -> google.protobuf.Timestamp
+	65, // 57: keyturn.v1.SessionInfo.broken_since:type_name -> google.protobuf.Timestamp
+	65, // 58: keyturn.v1.SessionInfo.ends_at:type_name -> google.protobuf.Timestamp
+	43, // 59: keyturn.v1.SessionInfo.held:type_name -> keyturn.v1.SessionTurn
+	44, // 60: keyturn.v1.ListSessionsResponse.sessions:type_name -> keyturn.v1.SessionInfo
+	7,  // 61: keyturn.v1.ListSessionsResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	65, // 62: keyturn.v1.GetServerResponse.started_at:type_name -> google.protobuf.Timestamp
+	65, // 63: keyturn.v1.GetServerResponse.now:type_name -> google.protobuf.Timestamp
+	47, // 64: keyturn.v1.GetServerResponse.rights:type_name -> keyturn.v1.Right
+	48, // 65: keyturn.v1.GetServerResponse.limits:type_name -> keyturn.v1.LimitUse
+	51, // 66: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
+	52, // 67: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
+	7,  // 68: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	54, // 69: keyturn.v1.GetClusterResponse.routes:type_name -> keyturn.v1.QueueRoute
+	64, // 70: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
+	58, // 71: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
+	54, // 72: keyturn.v1.RouteQueueResponse.route:type_name -> keyturn.v1.QueueRoute
+	8,  // 73: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
+	10, // 74: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
+	13, // 75: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
+	18, // 76: keyturn.v1.AdminService.GetItem:input_type -> keyturn.v1.GetItemRequest
+	20, // 77: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
+	22, // 78: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
+	24, // 79: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
+	26, // 80: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
+	28, // 81: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
+	30, // 82: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
+	32, // 83: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
+	35, // 84: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
+	37, // 85: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
+	42, // 86: keyturn.v1.AdminService.ListSessions:input_type -> keyturn.v1.ListSessionsRequest
+	46, // 87: keyturn.v1.AdminService.GetServer:input_type -> keyturn.v1.GetServerRequest
+	50, // 88: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
+	55, // 89: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
+	57, // 90: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
+	60, // 91: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
+	62, // 92: keyturn.v1.AdminService.RouteQueue:input_type -> keyturn.v1.RouteQueueRequest
+	39, // 93: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
+	9,  // 94: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
+	12, // 95: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
+	17, // 96: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
+	19, // 97: keyturn.v1.AdminService.GetItem:output_type -> keyturn.v1.GetItemResponse
+	21, // 98: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
+	23, // 99: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
+	25, // 100: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
+	27, // 101: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
+	29, // 102: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
+	31, // 103: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
+	34, // 104: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
+	36, // 105: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
+	38, // 106: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
+	45, // 107: keyturn.v1.AdminService.ListSessions:output_type -> keyturn.v1.ListSessionsResponse
+	49, // 108: keyturn.v1.AdminService.GetServer:output_type -> keyturn.v1.GetServerResponse
+	53, // 109: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
+	56, // 110: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
+	59, // 111: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
+	61, // 112: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
+	63, // 113: keyturn.v1.AdminService.RouteQueue:output_type -> keyturn.v1.RouteQueueResponse
+	41, // 114: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
+	94, // [94:115] is the sub-list for method output_type
+	73, // [73:94] is the sub-list for method input_type
+	73, // [73:73] is the sub-list for extension type_name
+	73, // [73:73] is the sub-list for extension extendee
+	0,  // [0:73] is the sub-list for field type_name
 }
 
 func init() { file_keyturn_v1_admin_proto_init() }
@@ -5283,14 +5622,14 @@ func file_keyturn_v1_admin_proto_init() {
 	file_keyturn_v1_admin_proto_msgTypes[33].OneofWrappers = []any{}
 	file_keyturn_v1_admin_proto_msgTypes[35].OneofWrappers = []any{}
 	file_keyturn_v1_admin_proto_msgTypes[37].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[56].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[60].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_keyturn_v1_admin_proto_rawDesc), len(file_keyturn_v1_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   58,
+			NumMessages:   62,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -34,6 +34,7 @@ const (
 	AdminService_ListDeadLetters_FullMethodName   = "/keyturn.v1.AdminService/ListDeadLetters"
 	AdminService_Redrive_FullMethodName           = "/keyturn.v1.AdminService/Redrive"
 	AdminService_Discard_FullMethodName           = "/keyturn.v1.AdminService/Discard"
+	AdminService_ListSessions_FullMethodName      = "/keyturn.v1.AdminService/ListSessions"
 	AdminService_GetServer_FullMethodName         = "/keyturn.v1.AdminService/GetServer"
 	AdminService_GetCluster_FullMethodName        = "/keyturn.v1.AdminService/GetCluster"
 	AdminService_MovePartition_FullMethodName     = "/keyturn.v1.AdminService/MovePartition"
@@ -75,6 +76,8 @@ type AdminServiceClient interface {
 	Redrive(ctx context.Context, in *RedriveRequest, opts ...grpc.CallOption) (*RedriveResponse, error)
 	// Discard removes dead letters, and with `waiting` also items that wait.
 	Discard(ctx context.Context, in *DiscardRequest, opts ...grpc.CallOption) (*DiscardResponse, error)
+	// ListSessions lists the sessions of workers, and what each holds.
+	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
 	// GetServer tells of the sidecar that is asked, and of who asks.
 	GetServer(ctx context.Context, in *GetServerRequest, opts ...grpc.CallOption) (*GetServerResponse, error)
 	// GetCluster tells of the cluster of this sidecar: its members, and which of them is the home of each partition.
@@ -229,6 +232,16 @@ func (c *adminServiceClient) Discard(ctx context.Context, in *DiscardRequest, op
 	return out, nil
 }
 
+func (c *adminServiceClient) ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListSessionsResponse)
+	err := c.cc.Invoke(ctx, AdminService_ListSessions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminServiceClient) GetServer(ctx context.Context, in *GetServerRequest, opts ...grpc.CallOption) (*GetServerResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetServerResponse)
@@ -340,6 +353,8 @@ type AdminServiceServer interface {
 	Redrive(context.Context, *RedriveRequest) (*RedriveResponse, error)
 	// Discard removes dead letters, and with `waiting` also items that wait.
 	Discard(context.Context, *DiscardRequest) (*DiscardResponse, error)
+	// ListSessions lists the sessions of workers, and what each holds.
+	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
 	// GetServer tells of the sidecar that is asked, and of who asks.
 	GetServer(context.Context, *GetServerRequest) (*GetServerResponse, error)
 	// GetCluster tells of the cluster of this sidecar: its members, and which of them is the home of each partition.
@@ -402,6 +417,9 @@ func (UnimplementedAdminServiceServer) Redrive(context.Context, *RedriveRequest)
 }
 func (UnimplementedAdminServiceServer) Discard(context.Context, *DiscardRequest) (*DiscardResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method Discard not implemented")
+}
+func (UnimplementedAdminServiceServer) ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method ListSessions not implemented")
 }
 func (UnimplementedAdminServiceServer) GetServer(context.Context, *GetServerRequest) (*GetServerResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method GetServer not implemented")
@@ -679,6 +697,24 @@ func _AdminService_Discard_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_ListSessions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListSessionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).ListSessions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_ListSessions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).ListSessions(ctx, req.(*ListSessionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdminService_GetServer_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetServerRequest)
 	if err := dec(in); err != nil {
@@ -856,6 +892,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Discard",
 			Handler:    _AdminService_Discard_Handler,
+		},
+		{
+			MethodName: "ListSessions",
+			Handler:    _AdminService_ListSessions_Handler,
 		},
 		{
 			MethodName: "GetServer",

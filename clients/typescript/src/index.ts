@@ -50,6 +50,7 @@ export type {
 export type { LogDetails, Logger } from './words/logger.js';
 export type { Metrics } from './words/metrics.js';
 export type { RightView, ServerInfo } from './words/server-view.js';
+export type { ListSessionsCall, SessionInfo, SessionPage } from './words/session-view.js';
 export type { OpenTelemetryApi, TracingOptions } from './words/tracing.js';
 export { VERSION } from './words/version.js';
 export type * from './words/worker-words.js';

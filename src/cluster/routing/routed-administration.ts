@@ -14,11 +14,13 @@ import type {
   ListDeadLettersRequest,
   ListKeysRequest,
   ListQueuesRequest,
+  ListSessionsRequest,
   QueuePage,
   Refusal,
   Result,
   RetryNowRequest,
   RetryNowView,
+  SessionPage,
   Watch,
   Watcher,
 } from '../../coordinator.js';
@@ -38,6 +40,7 @@ import {
   READ_WITHIN,
 } from './asking.js';
 import { listQueues } from './list-queues.js';
+import { listSessions } from './list-sessions.js';
 import { mergePages, placesOf } from './merged-pages.js';
 import { mergeExplanations, mergeLimits, tooFewForParts } from './merged-views.js';
 import { MergedWatch } from './merged-watch.js';
@@ -61,6 +64,10 @@ export class RoutedAdministration implements Administration {
 
   listQueues(request: ListQueuesRequest): Promise<Result<QueuePage>> {
     return listQueues(this.router, request);
+  }
+
+  listSessions(request: ListSessionsRequest): Promise<Result<SessionPage>> {
+    return listSessions(this.router, request);
   }
 
   async listKeys(request: ListKeysRequest): Promise<Result<KeyPage>> {

@@ -6,6 +6,7 @@ import type {
   ListDeadLettersRequest,
   ListKeysRequest,
   ListQueuesRequest,
+  ListSessionsRequest,
   Refusal,
   Result,
   RetryNowRequest,
@@ -23,6 +24,7 @@ import {
   LIST_DEAD_LETTERS,
   LIST_KEYS,
   LIST_QUEUES,
+  LIST_SESSIONS,
   PAUSE_QUEUE,
   REDRIVE,
   RESUME_KEY,
@@ -61,6 +63,10 @@ export class RemoteAdministration implements Administration {
 
   listKeys(request: ListKeysRequest) {
     return this.#ask('listKeys', LIST_KEYS, request);
+  }
+
+  listSessions(request: ListSessionsRequest) {
+    return this.#ask('listSessions', LIST_SESSIONS, request);
   }
 
   explainKey(queue: string, key: string) {

@@ -33,6 +33,7 @@ import {
 } from '../convert/cluster.js';
 import { listQueuesRequest, queuesResponse } from '../convert/queues.js';
 import { serverResponse } from '../convert/server.js';
+import { listSessionsRequest, sessionsResponse } from '../convert/sessions.js';
 import { type AdminServiceServer, AdminServiceService } from '../gen/keyturn/v1/admin.js';
 import { type CarriedByBytes, personCall } from './person-call.js';
 import { watchEvents } from './watch-events.js';
@@ -50,6 +51,12 @@ const CALLS = {
     listKeysRequest,
     (port, request) => port.admin.listKeys(request),
     keysResponse,
+  ),
+  listSessions: personCall(
+    AdminServiceService.listSessions,
+    listSessionsRequest,
+    (port, request) => port.admin.listSessions(request),
+    sessionsResponse,
   ),
   explainKey: personCall(
     AdminServiceService.explainKey,
@@ -162,6 +169,7 @@ export function adminService(context: HandlerContext, streams: OpenStreams): Adm
   return {
     listQueues: CALLS.listQueues.handler(context),
     listKeys: CALLS.listKeys.handler(context),
+    listSessions: CALLS.listSessions.handler(context),
     explainKey: CALLS.explainKey.handler(context),
     getItem: CALLS.getItem.handler(context),
     evictHolder: CALLS.evictHolder.handler(context),

@@ -90,6 +90,7 @@ export abstract class OnCore implements Coordinator {
       return { ok: true, value: scan.value === undefined ? { keys: [], nextPageToken: '' } : runThrough(scan.value) };
     },
     explainKey: async (queue, key) => this.#do((core, now) => core.explainKey(queue, key, now)),
+    listSessions: async (request) => ({ ok: true, value: this.core.listSessions(request) }),
     getItem: async ({ queue, itemId, withPayload }) => {
       const found = this.#do((core, now) => core.getItem(queue, itemId, now));
       if (!found.ok) return found;

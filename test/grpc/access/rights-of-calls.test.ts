@@ -193,6 +193,7 @@ describe('what each call needs', () => {
       'LeaderService/Lead',
       'AdminService/ListQueues',
       'AdminService/GetServer',
+      'AdminService/ListSessions',
     ];
     assert.deepEqual([...left].sort(), [...others].sort());
   });

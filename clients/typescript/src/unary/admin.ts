@@ -7,6 +7,7 @@ import * as admin from '../wire/admin.js';
 import { optionalFlag } from '../wire/fields.js';
 import { groupInfo } from '../wire/leaders.js';
 import { serverInfo } from '../wire/server-info.js';
+import { sessionPage } from '../wire/sessions.js';
 import { isServiceError } from '../wire/status.js';
 import { fromWireToken } from '../wire/time.js';
 import type {
@@ -37,6 +38,7 @@ import type { CallSettings } from '../words/calls.js';
 import type { GetItemCall, ItemReport } from '../words/item-report.js';
 import type { GroupInfo } from '../words/leader-words.js';
 import type { ServerInfo } from '../words/server-view.js';
+import type { ListSessionsCall, SessionPage } from '../words/session-view.js';
 import { OpenCalls } from './open-calls.js';
 
 /** A sidecar waits for a move for so long, ms. */
@@ -72,6 +74,15 @@ export class AdminCalls {
   async explainKey(queue: string, key: string, settings?: CallSettings): Promise<KeyExplanation> {
     const client = this.#admin;
     return admin.keyExplanation(await this.#calls.ask(client, client.explainKey, { queue, key }, settings));
+  }
+
+  /** Who is connected, and what they hold. */
+  async listSessions(call: ListSessionsCall = {}, settings?: CallSettings): Promise<SessionPage> {
+    const client = this.#admin;
+    const { idContains = '', pageSize = 0, pageToken = '' } = call;
+    return sessionPage(
+      await this.#calls.ask(client, client.listSessions, { idContains, pageSize, pageToken }, settings),
+    );
   }
 
   /** Of the sidecar that is asked, and of who asks. */

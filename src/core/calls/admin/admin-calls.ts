@@ -11,6 +11,7 @@
 
 import type * as model from '../../contract/model.js';
 import { badPageToken } from '../../contract/refusals.js';
+import type * as sessions from '../../contract/session-views.js';
 import type * as views from '../../contract/views.js';
 import { currentLane } from '../../lane/current-lanes.js';
 import type { Queue } from '../../state/records.js';
@@ -21,6 +22,7 @@ import { explainKey } from './explain.js';
 import { explainKeyless } from './explain-keyless.js';
 import { getItem } from './get-item.js';
 import { listQueues } from './list-queues.js';
+import { listSessions } from './list-sessions.js';
 import { isKeysToken, listKeys } from './listing.js';
 import { evictHolder, limitsOf, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
 import { retryNow } from './retry-now.js';
@@ -33,6 +35,11 @@ export abstract class AdminCalls extends LeaderCalls {
   /** Looks at every name in one go: `limits.queues` bounds them. It is no step: no lane is brought up to date. */
   listQueues(request: views.ListQueuesRequest, now: number): views.QueuePage {
     return listQueues(this.state, request, now);
+  }
+
+  /** Looks at every id in one go, as listQueues does. It is no step. */
+  listSessions(request: sessions.ListSessionsRequest): sessions.SessionPage {
+    return listSessions(this.state, request);
   }
 
   /**

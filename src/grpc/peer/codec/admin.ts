@@ -16,6 +16,7 @@ import type {
   LaneState,
   LimitsView,
   LineEntryView,
+  ListSessionsRequest,
   NamedView,
   Policy,
   QueuePage,
@@ -23,6 +24,9 @@ import type {
   RatePolicy,
   Result,
   RetryPolicy,
+  SessionPage,
+  SessionReport,
+  SessionTurnView,
   Unavailable,
 } from '../../../coordinator.js';
 import { DURABILITIES, EVENT_KINDS, ITEM_STATES, LANE_STATES, wordsOf } from '../../convert/words.js';
@@ -213,6 +217,23 @@ export const LIST_QUEUES = kind(
   object<QueuePage>({ queues: list(queueView), more: flag, holdUntil: maybe(number), unavailable }),
   (admin, request) => admin.listQueues(request),
 );
+export const LIST_SESSIONS = kind(
+  object<ListSessionsRequest>({ idContains: text, prefix: text, after: text, most: number }),
+  object<SessionPage>({
+    sessions: list(
+      object<SessionReport>({
+        id: text,
+        brokenSince: maybe(number),
+        endsAt: maybe(number),
+        turns: number,
+        held: list(object<SessionTurnView>({ queue: text, key: text, token: number, since: number, consumerId: text })),
+      }),
+    ),
+    more: flag,
+    unavailable,
+  }),
+  (admin, request) => admin.listSessions(request),
+);
 export const LIST_KEYS = kind(
   object({ queue: text, state: maybe(laneState), pageSize: number, pageToken: text }),
   object<KeyPage>({ keys: list(keyView), nextPageToken: text, unavailable }),
@@ -295,6 +316,7 @@ export const DISCARD = kind(object({ choice, waiting: flag }), number, (admin, {
 const KINDS = {
   listQueues: LIST_QUEUES,
   listKeys: LIST_KEYS,
+  listSessions: LIST_SESSIONS,
   explainKey: EXPLAIN_KEY,
   getItem: GET_ITEM,
   evictHolder: EVICT_HOLDER,
