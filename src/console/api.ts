@@ -19,11 +19,17 @@ import {
   Code,
   ConnectError,
   type ConnectRouter,
+  createConnectRouter,
   createContextKey,
   createContextValues,
   type HandlerContext,
 } from '@connectrpc/connect';
-import { connectNodeAdapter } from '@connectrpc/connect-node';
+import {
+  compressionBrotli,
+  compressionGzip,
+  universalRequestFromNodeRequest,
+  universalResponseToNodeResponse,
+} from '@connectrpc/connect-node';
 import type { Limits, Refusal } from '../coordinator.js';
 import { type Audited, auditEntry, OK } from '../grpc/call/audit.js';
 import { type Log, report } from '../grpc/call/handler.js';
@@ -34,6 +40,7 @@ import { LEADER_CALLS } from '../grpc/services/leader-service.js';
 import type { CarriedByBytes } from '../grpc/services/person-call.js';
 import { eventsBytes, WATCH_EVENTS, watchedOf } from '../grpc/services/watched-bytes.js';
 import { Feed, NOT_ANY_MORE } from './feed.js';
+import { tellText } from './headers.js';
 import { noRoom } from './room.js';
 import { cutUnread } from './unread.js';
 import type { Viewer } from './viewer.js';
@@ -57,29 +64,27 @@ interface Looker extends Viewer {
   stays(): void;
 }
 
-type Handle = (request: IncomingMessage, response: ServerResponse) => void;
-
 const VIEWER = createContextKey<Looker | undefined>(undefined);
 
 export class Api {
   readonly #feeds = new Map<Feed, Viewer>();
-  readonly #viewers = new WeakMap<object, Looker>();
   readonly #calls = new Map<string, CarriedByBytes>([...ADMIN_CALLS, ...LEADER_CALLS].map((call) => [call.path, call]));
-  readonly #handle: Handle;
+  readonly #handlers: ReadonlyMap<string, ConnectRouter['handlers'][number]>;
 
   private constructor(
     services: readonly DescService[],
     private readonly options: ApiOptions,
   ) {
-    this.#handle = connectNodeAdapter({
-      routes: (router) => this.#route(router, services),
-      contextValues: (request) => createContextValues().set(VIEWER, this.#viewers.get(request)),
+    const router = createConnectRouter({
+      acceptCompression: [compressionGzip, compressionBrotli],
       grpc: false,
       grpcWeb: false,
       readMaxBytes: LONGEST_REQUEST,
       // A field that is misspelt must not be taken for one that was left out.
       jsonOptions: { ignoreUnknownFields: false },
     });
+    this.#route(router, services);
+    this.#handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   }
 
   /** Rejects when the descriptors are not where the package has them. */
@@ -93,10 +98,19 @@ export class Api {
     return new Api(services, options);
   }
 
-  serve(request: IncomingMessage, response: ServerResponse, viewer: Looker): void {
-    this.#viewers.set(request, viewer);
+  serve(request: IncomingMessage, response: ServerResponse, path: string, viewer: Looker): void {
+    const handler = this.#handlers.get(path);
+    if (handler === undefined) return tellText(response, 404, 'there is no such call');
     cutUnread(response);
-    this.#handle(request, response);
+    const values = createContextValues().set(VIEWER, viewer);
+    // Not by the library's own adapter: what goes wrong, it writes to where the log and the audit are, in lines of its own.
+    handler(universalRequestFromNodeRequest(request, response, undefined, values))
+      .then((answer) => universalResponseToNodeResponse(answer, response))
+      .catch((error: unknown) => {
+        // Whoever is gone in the midst of an answer is no failure.
+        if (!request.socket.destroyed) report(this.options, path, error);
+        request.socket.destroy();
+      });
   }
 
   /** Whose credentials do not hold any more sees nothing further. */

@@ -211,7 +211,7 @@ class House {
     }
     const api = await this.#opening();
     if (!request.socket.destroyed)
-      api.serve(request, response, { ...found.viewer, stays: () => this.places.stays(request) });
+      api.serve(request, response, path, { ...found.viewer, stays: () => this.places.stays(request) });
   }
 
   /** With the first call: most consoles are never opened. */

@@ -1,7 +1,7 @@
 /** S470, S472: a stream of events ends for good, is counted as over gRPC, and nobody who does not read is waited for. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { cutUnread } from '../../../src/console/unread.js';
@@ -136,6 +136,29 @@ describe('a stream of events', () => {
 });
 
 describe('an answer', () => {
+  it('whose reader goes in the midst of it is a word to nobody: among the lines of the audit it would be none', async (t) => {
+    const calls: string[] = [];
+    const view = await consoleOf(t, { observe: ({ code }) => void calls.push(code) });
+    await view.call('AdminService/ListQueues', {});
+    const said = t.mock.method(console, 'error', () => {});
+    const broken = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+    function write(
+      this: ServerResponse,
+      _chunk: unknown,
+      _encoding: unknown,
+      written: (error: Error) => void,
+    ): boolean {
+      this.req.socket.destroy();
+      process.nextTick(written, broken);
+      return false;
+    }
+    const writing = t.mock.method(ServerResponse.prototype, 'write', write);
+    await assert.rejects(view.call('AdminService/ListQueues', {}));
+    writing.mock.restore();
+    await view.call('AdminService/ListQueues', {});
+    assert.deepEqual([calls, said.mock.callCount()], [['OK', 'OK', 'OK'], 0]);
+  });
+
   const MUCH = Buffer.alloc(32 * 1_048_576);
 
   async function answering(t: Parameters<typeof consoleOf>[0], body: Buffer) {
