@@ -222,6 +222,11 @@ class House {
       .then((api) => {
         this.#opened = api;
         return api;
+      })
+      .catch((error: unknown) => {
+        // The next one tries again: too many files may have been open.
+        this.#api = undefined;
+        throw error;
       });
     return this.#api;
   }
