@@ -1,4 +1,4 @@
-/** A changing act: says what it will do and to how many, asks once, carries a reason, and shows what it did. */
+/** A changing act: says what it will do and to how many, asks once, and shows what it did. */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
@@ -11,16 +11,15 @@ interface ActProps {
   /** What it will do. It is worked out when the button is pressed. */
   readonly says: () => ComponentChildren | Promise<ComponentChildren>;
   /** Does it. @returns what it did, a sentence */
-  readonly does: (reason: string) => Promise<string>;
+  readonly does: () => Promise<string>;
   /** After it was done: what is on the page is old. */
   readonly done?: () => void;
   readonly isFinal?: boolean;
   readonly isFirst?: boolean;
-  /** Besides the reason. */
+  /** What has to be said for it. */
   readonly fields?: ComponentChildren;
 }
 
-const LONGEST_REASON = 256;
 type Step = 'closed' | 'asking' | 'ready' | 'doing' | 'did';
 
 export function Act(props: ActProps) {
@@ -47,7 +46,6 @@ function Question(props: ActProps & { readonly step: { value: Step } }) {
   const { name, says, does, done, step, isFinal, fields } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const text = useSignal<ComponentChildren>('');
-  const reason = useSignal('');
   const wrong = useSignal<string | undefined>(undefined);
   const id = useId();
 
@@ -72,7 +70,7 @@ function Question(props: ActProps & { readonly step: { value: Step } }) {
     step.value = 'doing';
     wrong.value = undefined;
     try {
-      const did = await does(reason.value.trim());
+      const did = await does();
       text.value = did;
       step.value = 'did';
       announce(did);
@@ -85,24 +83,27 @@ function Question(props: ActProps & { readonly step: { value: Step } }) {
   };
 
   const isDone = step.value === 'did';
+  const leave = (): void => {
+    step.value = 'closed';
+  };
   return (
     <dialog
       ref={dialog}
       aria-labelledby={`${id}-title`}
       aria-describedby={`${id}-text`}
-      onClose={() => {
-        step.value = 'closed';
-      }}
+      onClose={leave}
       onCancel={(event) => {
+        // Closed by us, at once: the browser tells of its own closing later, when the button may have been pressed again.
+        event.preventDefault();
         // What is on its way cannot be called back by closing the question.
-        if (step.value === 'doing') event.preventDefault();
+        if (step.value !== 'doing') leave();
       }}
     >
       <form
         method="dialog"
         onSubmit={(event) => {
           event.preventDefault();
-          if (isDone) dialog.current?.close();
+          if (isDone) leave();
           else void go();
         }}
       >
@@ -111,20 +112,6 @@ function Question(props: ActProps & { readonly step: { value: Step } }) {
           {step.value === 'asking' && wrong.value === undefined ? 'Looking at what it would do…' : text.value}
         </div>
         {!isDone && fields}
-        {!isDone && (
-          <label class="field">
-            Reason, for the audit (not needed)
-            <input
-              type="text"
-              maxLength={LONGEST_REASON}
-              value={reason.value}
-              autoComplete="off"
-              onInput={(event) => {
-                reason.value = event.currentTarget.value;
-              }}
-            />
-          </label>
-        )}
         {wrong.value !== undefined && (
           <p class="wrong" role="alert">
             {wrong.value}
@@ -139,7 +126,7 @@ function Question(props: ActProps & { readonly step: { value: Step } }) {
           <button
             type={isDone ? 'submit' : 'button'}
             disabled={step.value === 'doing'}
-            onClick={() => isDone || dialog.current?.close()}
+            onClick={() => isDone || leave()}
           >
             {isDone ? 'Close' : 'Do nothing'}
           </button>
