@@ -91,7 +91,10 @@ function Question(props: ActProps & { readonly step: { value: Step } }) {
       ref={dialog}
       aria-labelledby={`${id}-title`}
       aria-describedby={`${id}-text`}
-      onClose={leave}
+      onClose={(event) => {
+        // One that is gone already tells of its closing, too, when the next one may be open.
+        if (event.currentTarget.isConnected) leave();
+      }}
       onCancel={(event) => {
         // Closed by us, at once: the browser tells of its own closing later, when the button may have been pressed again.
         event.preventDefault();
