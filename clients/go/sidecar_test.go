@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"log"
+	"math/rand"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,9 +49,30 @@ func startSidecar(t testing.TB, config string, args ...string) *sidecar {
 		}
 		s.args = append(s.args, "--config", path)
 	}
-	s.start("127.0.0.1:0")
+	s.start(ownAddress(t))
 	t.Cleanup(s.kill)
 	return s
+}
+
+// Ports that systems do not give to those who ask for any: what is killed here finds its own free again, however many others start
+// meanwhile.
+const firstPort, ports = 21_000, 9_000
+
+var nextPort atomic.Int64
+
+func init() { nextPort.Store(rand.Int63n(ports)) }
+
+func ownAddress(t testing.TB) string {
+	t.Helper()
+	for range 100 {
+		address := fmt.Sprintf("127.0.0.1:%d", firstPort+nextPort.Add(1)%ports)
+		if taken, err := net.Listen("tcp", address); err == nil {
+			_ = taken.Close()
+			return address
+		}
+	}
+	t.Fatal("a hundred ports in a row are in use")
+	return ""
 }
 
 func (s *sidecar) start(listen string) {
