@@ -533,10 +533,19 @@ describe('people', () => {
     submitted(lives, 'a', 'b');
     lives.stage.nack('w', { token: taken(lives), kind: 'dead_letter', error: 'broken' });
     lives.stage.core.pauseQueue(QUEUE, lives.stage.now);
-    const before = lives.stage.explain();
+    // The headers, and the trace in them, are on the disk then: whoever has it reads them (S436).
+    const explained = () => {
+      const { line, ...rest } = lives.stage.explain();
+      return { ...rest, line: line.map(({ stored: _stored, traceparent: _traceparent, ...entry }) => entry) };
+    };
+    const before = explained();
     lives.flush();
     lives.restart({ away: HOUR });
-    assert.deepEqual(lives.stage.explain(), before);
+    assert.deepEqual(explained(), before);
+    assert.deepEqual(
+      lives.stage.explain().line.map(({ id, stored }) => [id, stored]),
+      [['b', 2]],
+    );
     assert.equal(lives.stage.queue()?.paused, true);
     const page = okay(
       lettersOf(lives.stage.core.listDeadLetters({ queue: QUEUE, key: undefined, pageSize: 9, pageToken: '' }, 1_000)),
