@@ -76,7 +76,7 @@ function Standing({ report, queue }: { readonly report: Report; readonly queue: 
         {notBefore !== undefined && <Fact name="Not before" of={<Until moment={notBefore} />} />}
         {report.consumerId !== undefined && <Fact name="Held by" of={<Text of={report.consumerId} />} />}
         {report.diedAt !== undefined && <Fact name="Died" of={<Age since={report.diedAt} />} />}
-        {attempts > 0 && <Fact name="Failed" of={counted(attempts, 'time')} />}
+        {attempts > 0 && <Fact name="Tried" of={counted(attempts, 'time')} />}
         {report.traceId !== undefined && <Fact name="Trace" of={<Text of={report.traceId} />} />}
       </dl>
       {lastError !== undefined && (

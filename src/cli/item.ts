@@ -6,7 +6,7 @@ import { EXIT } from './exit-codes.js';
 import { findQueue, tellNoQueue } from './find-queue.js';
 import { tellIncomplete } from './incomplete.js';
 import { type SidecarOptions, sidecarOptions, text } from './options.js';
-import { ago, alignColumns, count, humanDuration, isoInstant, plain } from './output.js';
+import { ago, alignColumns, amount, count, humanDuration, isoInstant, plain } from './output.js';
 import { withSidecar } from './sidecar.js';
 
 interface ItemOptions extends SidecarOptions {
@@ -76,7 +76,7 @@ function toText(queue: string, itemId: string, report: ItemReport, isShown: bool
     after !== undefined && ['waits for', more > 0 ? `${names} and ${count(more)} more` : names],
     holder !== undefined && ['holder', `${plain(holder.consumerId)}, token ${holder.token}`],
     died !== undefined && ['died', `${ago(died.at)}, ${died.cause}`],
-    attempts > 0 && ['failed tries', count(attempts)],
+    attempts > 0 && ['tried', amount(attempts, 'time')],
     lastError !== undefined && ['last error', lastError],
     item !== undefined && ['submitted', `${isoInstant(item.submittedAt)} (${ago(item.submittedAt)})`],
     item?.idempotencyKey !== undefined && ['idempotency key', plain(item.idempotencyKey)],

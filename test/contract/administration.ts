@@ -127,6 +127,7 @@ export function administration(set: SetStage, world: World): void {
       assert.deepEqual([waiting.state, waiting.notBefore], ['waiting', stage.clock.wall() + 700]);
       assert.match(waiting.why, /delayed/);
       const [seen, shown] = [await at('first'), await at('first', true)];
+      assert.deepEqual([seen.attempts, waiting.attempts], [1, 0], 'the try that did it counts');
       assert.deepEqual([seen.state, seen.result, shown.result && textOf(shown.result)], ['done', undefined, 'done']);
     });
 

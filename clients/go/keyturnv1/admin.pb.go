@@ -1734,7 +1734,7 @@ type GetItemResponse struct {
 	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
 	// As it was submitted, without payload and headers unless they were asked for. Unset: it ended, and only that is remembered.
 	Item *Item `protobuf:"bytes,3,opt,name=item,proto3" json:"item,omitempty"`
-	// Tries that failed.
+	// How often it was tried, the try that is going on not counted.
 	Attempts uint32 `protobuf:"varint,4,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	// What went wrong last, or why it ended.
 	LastError string `protobuf:"bytes,5,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`

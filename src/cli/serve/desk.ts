@@ -51,9 +51,13 @@ export class SidecarDesk implements Desk {
 
   /** Settings do not change while it runs. Loaded when somebody asks. */
   #differing(): Promise<string> {
-    this.#settings ??= import('../../config/differing.js').then(({ differingSettings }) =>
-      differingSettings(this.config),
-    );
+    this.#settings ??= import('../../config/differing.js')
+      .then(({ differingSettings }) => differingSettings(this.config))
+      .catch((error: unknown) => {
+        // The next one tries again: too many files may have been open.
+        this.#settings = undefined;
+        throw error;
+      });
     return this.#settings;
   }
 }

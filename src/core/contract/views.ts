@@ -171,7 +171,7 @@ export interface ItemReport extends MaybePartial, TracedView {
   /** Unset: it ended, and that is all that is remembered. */
   readonly key: string | undefined;
   readonly item: DeliveredItem | undefined;
-  /** Tries that failed. */
+  /** How often it was tried, the try that is going on not counted. */
   readonly attempts: number;
   readonly lastError: string | undefined;
   /** Waiting: not before then. */

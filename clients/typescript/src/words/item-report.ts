@@ -17,7 +17,7 @@ export interface ItemReport {
   readonly key: string;
   /** Without payload and headers unless they were asked for. Unset: it ended, and only that is remembered. */
   readonly item: DeliveredItem | undefined;
-  /** Tries that failed. */
+  /** How often it was tried, the try that is going on not counted. */
   readonly attempts: number;
   readonly lastError: string | undefined;
   /** Waiting: not before then. Unset: at once. */
