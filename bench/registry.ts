@@ -1,6 +1,7 @@
 import type { Row } from './row.js';
 import { choices } from './rows/choices.js';
 import { clients } from './rows/clients.js';
+import { console } from './rows/console.js';
 import { core } from './rows/core.js';
 import { dispatch } from './rows/dispatch.js';
 import { durable } from './rows/durable.js';
@@ -37,6 +38,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map(
     expiry,
     waiting,
     scrape,
+    console,
     durable,
     recovery,
     choices,

@@ -14,6 +14,8 @@ export interface ServerProcess {
   readonly address: string;
   /** host:port of its metrics; empty: it has none. */
   readonly http: string;
+  /** Where its console is, a URL; empty: it has none. */
+  readonly console: string;
   /** Of the process, as the system counts it. */
   readonly pid: number;
   /** Bytes in use, garbage not counted. */
@@ -39,6 +41,8 @@ export interface SidecarOptions {
   readonly store?: string;
   /** 0: a gateway of its cluster. */
   readonly weight?: number;
+  /** It has a console. Unset: nobody looks. */
+  readonly console?: boolean;
   /** Of Node. */
   readonly flags?: readonly string[];
   /** Whose code. Unset: that of this tree. */
@@ -47,7 +51,7 @@ export interface SidecarOptions {
 
 /** The sidecar as people start it, with the built-in settings but for these. Resolves when it listens. */
 export async function startSidecar(options: SidecarOptions = {}): Promise<ServerProcess> {
-  const { policy = {}, limits = {}, auth, dataDirectory, store, weight, flags = [], dist = TODAY } = options;
+  const { policy = {}, limits = {}, auth, dataDirectory, store, weight, console = false, flags = [], dist = TODAY } = options;
   const cluster = weight === undefined ? undefined : { weight };
   const script = new URL('src/main.js', dist);
   const directory = await mkdtemp(join(tmpdir(), 'keyturn-bench-'));
@@ -56,7 +60,8 @@ export async function startSidecar(options: SidecarOptions = {}): Promise<Server
     const file = join(directory, 'keyturn.yaml');
     await writeFile(file, JSON.stringify({ default: policy, limits, auth, data_dir: dataDirectory, store, cluster }));
     const ports = ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
-    return await startServer(script, ['serve', '--config', file, ...ports, '--drain-timeout', '0s'], flags);
+    const page = ['--console-listen', console ? '127.0.0.1:0' : 'off'];
+    return await startServer(script, ['serve', '--config', file, ...ports, ...page, '--drain-timeout', '0s'], flags);
   } finally {
     // It is read at the start only.
     await rm(directory, { recursive: true });
@@ -96,7 +101,7 @@ async function startServer(
   });
   const end = () => child.kill('SIGKILL');
   process.once('exit', end);
-  const { grpc: address, http } = await listening(child);
+  const { grpc: address, http, console } = await listening(child);
   const endBy = async (signal: NodeJS.Signals) => {
     process.off('exit', end);
     child.kill(signal);
@@ -105,6 +110,7 @@ async function startServer(
   return {
     address,
     http,
+    console,
     pid: child.pid ?? 0,
     bytesInUse: () => ask(child, 'bytes in use'),
     async longestPause(during) {
@@ -127,14 +133,13 @@ async function ask(child: ChildProcess, question: Question): Promise<number> {
 
 /** Somebody's settings for a sidecar are not those that are measured. */
 function ownEnvironment(): NodeJS.ProcessEnv {
-  const others = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
-  // Nobody looks.
-  return { ...others, KEYTURN_CONSOLE_LISTEN: 'off' };
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
 }
 
 interface Listening {
   readonly grpc: string;
   readonly http: string;
+  readonly console: string;
 }
 
 function listening(child: ChildProcess): Promise<Listening> {
@@ -158,5 +163,6 @@ function addressesIn(line: string): Listening | undefined {
   const told: unknown = JSON.parse(line);
   if (typeof told !== 'object' || told === null || !('grpc' in told)) return undefined;
   const http = 'http' in told && typeof told.http === 'string' ? told.http : '';
-  return typeof told.grpc === 'string' ? { grpc: told.grpc, http } : undefined;
+  const console = 'console' in told && typeof told.console === 'string' ? told.console : '';
+  return typeof told.grpc === 'string' ? { grpc: told.grpc, http, console } : undefined;
 }

@@ -1,0 +1,113 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { keyOf, makeKeys, QUEUE } from '../coordinator.js';
+import { ConsoleTab, type Page } from '../load/console-tab.js';
+import { perSecondInFlight } from '../load/in-flight.js';
+import { type ServerProcess, startSidecar } from '../load/server-process.js';
+import { SessionStream } from '../load/session-stream.js';
+import { SteadyPairs } from '../load/steady-pairs.js';
+import { newItem, sayHello, submit } from '../load/wire.js';
+import type { Figure, Round } from '../measure.js';
+import { inRounds } from '../rounds.js';
+import type { Row, Say } from '../row.js';
+
+/** With the busy one 10,000. */
+const QUEUES = 9_999;
+const KEYS_PER_QUEUE = 100;
+/** Each is an arrival, a turn and a settlement: 50,000 events a second. */
+const PAIRS_PER_SECOND = 16_700;
+const LAP_MS = 2_500;
+const ROUNDS = 6;
+const PAUSES = 5;
+
+const PAGES: readonly (Page & { readonly told: string })[] = [
+  { is: 'overview', told: 'the start page' },
+  { is: 'queue', queue: QUEUE, told: 'the busy queue' },
+  { is: 'key', queue: QUEUE, key: keyOf(17), told: 'one of its keys' },
+  { is: 'events', told: 'all events' },
+];
+
+export const console: Row = {
+  what: 'one viewer of the console at 10,000 queues, 1,000,000 keys, 50,000 events/s: what it costs the sidecar',
+  limit: 900,
+  async run(say) {
+    say('filling');
+    const sidecar = await startSidecar({ console: true });
+    await fill(sidecar);
+    await sidecar.bytesInUse();
+    const figures: Figure[] = [];
+    for (const page of PAGES) figures.push(await share(sidecar, page, (told) => say(`${page.told}: ${told}`)));
+    for (const page of PAGES) figures.push(await longestPause(sidecar, page, (told) => say(`${page.told}: ${told}`)));
+    await sidecar.stop();
+    return { figures };
+  },
+};
+
+/** CPU time of the sidecar with the viewer less that without, lap by lap in turn, as a share of a core. */
+async function share(sidecar: ServerProcess, page: (typeof PAGES)[number], say: Say): Promise<Figure> {
+  const stream = new SessionStream(sidecar.address);
+  await sayHello(stream, 'worker-1');
+  const pairs = new SteadyPairs(stream);
+  pairs.start(PAIRS_PER_SECOND);
+  const alone = () => cpuShare(sidecar);
+  const rounds = await inRounds(ROUNDS, say, async (): Promise<Round> => {
+    const before = await alone();
+    const tab = new ConsoleTab(sidecar.console);
+    tab.open(page);
+    const [seen, more] = [await cpuShare(sidecar), await cpuShare(sidecar)];
+    await tab.close();
+    const after = await alone();
+    return { value: ((seen + more - before - after) / 2) * 100, peer: undefined };
+  });
+  await pairs.stop();
+  stream.close();
+  return {
+    part: page.told,
+    what: `10,000 queues, 1,000,000 keys, 50,000 events/s: CPU time of the sidecar while one looks at ${page.told}, less that while nobody looks, as a share of a core`,
+    unit: '% of a core',
+    peer: undefined,
+    better: 'lower',
+    enough: 2,
+    aim: 1,
+    outcome: { is: 'measured', rounds },
+  };
+}
+
+async function cpuShare(sidecar: ServerProcess): Promise<number> {
+  const start = performance.now();
+  const before = await sidecar.cpuSeconds();
+  await pause(LAP_MS);
+  return ((await sidecar.cpuSeconds()) - before) / ((performance.now() - start) / 1_000);
+}
+
+/** Nothing else goes on meanwhile: what is seen is the viewer's. */
+async function longestPause(sidecar: ServerProcess, page: (typeof PAGES)[number], say: Say): Promise<Figure> {
+  const rounds = await inRounds(PAUSES, say, async (): Promise<Round> => {
+    const value = await sidecar.longestPause(async () => {
+      const tab = new ConsoleTab(sidecar.console);
+      tab.open(page);
+      await pause(LAP_MS);
+      await tab.close();
+    });
+    return { value, peer: undefined };
+  });
+  return {
+    part: `${page.told}, pause`,
+    what: `10,000 queues, 1,000,000 keys: longest pause of the event loop while one looks at ${page.told} for 2.5 s`,
+    unit: 'ms',
+    peer: undefined,
+    better: 'lower',
+    enough: 5,
+    aim: 3,
+    outcome: { is: 'measured', rounds },
+  };
+}
+
+async function fill({ address }: ServerProcess): Promise<void> {
+  const session = new SessionStream(address);
+  const keys = makeKeys(KEYS_PER_QUEUE);
+  await perSecondInFlight(QUEUES, 4, async (queue) => {
+    const { results } = await session.ask(submit(keys.map((key) => newItem(key)), `queue-${queue}`));
+    if (results.length !== KEYS_PER_QUEUE) throw new Error('an item was not answered');
+  });
+  session.close();
+}
