@@ -34,7 +34,7 @@ export class ConsoleTab {
   open(page: Page): void {
     switch (page.is) {
       case 'overview':
-        this.#asksAgain('ListQueues', { pageSize: 50 });
+        this.#asksAgain('ListQueues', { pageSize: 50, withoutPolicy: true });
         this.#running.push(this.#looksThroughAll());
         return;
       case 'queue':
@@ -73,8 +73,9 @@ export class ConsoleTab {
   async #looksThroughAll(): Promise<void> {
     let pageToken = '';
     do {
-      const page = await this.#ask('ListQueues', { pageSize: 1_000, pageToken });
-      pageToken = typeof page === 'object' && page !== null && 'nextPageToken' in page ? String(page.nextPageToken) : '';
+      const page = await this.#ask('ListQueues', { pageSize: 200, pageToken, stuckFor: '10s', withoutPolicy: true });
+      pageToken =
+        typeof page === 'object' && page !== null && 'nextPageToken' in page ? String(page.nextPageToken) : '';
     } while (pageToken !== '' && !this.#ending.signal.aborted);
   }
 
@@ -95,16 +96,14 @@ export class ConsoleTab {
     this.#running.push(
       this.#post('WatchEvents', 'application/connect+json', Buffer.concat([head, body]), (stream) => {
         this.#stream = stream;
-      }).then(
-        async (answer) => {
-          if (answer.statusCode !== 200) throw new Error(`WatchEvents: ${answer.statusCode}`);
-          try {
-            for await (const piece of answer) this.#bytes += piece.length;
-          } catch (error) {
-            if (!this.#ending.signal.aborted) throw error;
-          }
-        },
-      ),
+      }).then(async (answer) => {
+        if (answer.statusCode !== 200) throw new Error(`WatchEvents: ${answer.statusCode}`);
+        try {
+          for await (const piece of answer) this.#bytes += piece.length;
+        } catch (error) {
+          if (!this.#ending.signal.aborted) throw error;
+        }
+      }),
     );
   }
 
@@ -116,7 +115,11 @@ export class ConsoleTab {
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const headers = { 'content-type': type, 'connect-protocol-version': '1', 'sec-fetch-site': 'same-origin' };
-      const asking = request(new URL(`${SERVICE}/${method}`, this.url), { method: 'POST', headers, agent: this.#agent });
+      const asking = request(new URL(`${SERVICE}/${method}`, this.url), {
+        method: 'POST',
+        headers,
+        agent: this.#agent,
+      });
       asking.on('response', resolve).on('error', reject).end(body);
       opened(asking);
     });

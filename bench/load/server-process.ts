@@ -51,7 +51,17 @@ export interface SidecarOptions {
 
 /** The sidecar as people start it, with the built-in settings but for these. Resolves when it listens. */
 export async function startSidecar(options: SidecarOptions = {}): Promise<ServerProcess> {
-  const { policy = {}, limits = {}, auth, dataDirectory, store, weight, console = false, flags = [], dist = TODAY } = options;
+  const {
+    policy = {},
+    limits = {},
+    auth,
+    dataDirectory,
+    store,
+    weight,
+    console = false,
+    flags = [],
+    dist = TODAY,
+  } = options;
   const cluster = weight === undefined ? undefined : { weight };
   const script = new URL('src/main.js', dist);
   const directory = await mkdtemp(join(tmpdir(), 'keyturn-bench-'));

@@ -106,7 +106,12 @@ async function fill({ address }: ServerProcess): Promise<void> {
   const session = new SessionStream(address);
   const keys = makeKeys(KEYS_PER_QUEUE);
   await perSecondInFlight(QUEUES, 4, async (queue) => {
-    const { results } = await session.ask(submit(keys.map((key) => newItem(key)), `queue-${queue}`));
+    const { results } = await session.ask(
+      submit(
+        keys.map((key) => newItem(key)),
+        `queue-${queue}`,
+      ),
+    );
     if (results.length !== KEYS_PER_QUEUE) throw new Error('an item was not answered');
   });
   session.close();

@@ -1,11 +1,12 @@
-/** Looks through all queues for those that are stuck, a page at a time, and now and then again: the sidecar sorts nothing for it. */
+/** Looks for queues that are stuck, a page at a time, and now and then again: the sidecar picks them out, and sorts nothing for it. */
 import { effect, signal } from '@preact/signals';
 import { type Answer, ask, messageOf } from '../wire/client.js';
-import { type Trouble, troubleOf } from '../words/trouble.js';
+import { LONG_WAIT_MS, type Trouble, troubleOf } from '../words/trouble.js';
 import { answered, failed, isSeen, returns } from './tab.js';
 
-const PAGE = 1_000;
-const AGAIN_MS = 60_000;
+/** One of them costs the sidecar a ms or two. */
+const PAGE = 200;
+const AGAIN_MS = 20_000;
 const AFTER_FAILURE_MS = 5_000;
 /** Few queues are no effort. */
 const FEW = 1_000;
@@ -14,7 +15,7 @@ const AGAIN_FEW_MS = 5_000;
 const KEPT = 50;
 
 export const stuck = signal<readonly Trouble[]>([]);
-/** Queues that were looked at so far; `isAll`: none is left. */
+/** Queues that were found so far; `isAll`: no more are to be found. */
 export const looked = signal({ queues: 0, isAll: false });
 export const lookFailed = signal<string | undefined>(undefined);
 type Startup = Answer<'ListQueues'>['startupHoldUntil'];
@@ -59,7 +60,11 @@ async function lookOnce(signal: AbortSignal): Promise<number> {
   let queues = 0;
   const isFirst = !looked.peek().isAll;
   do {
-    const page = await ask('ListQueues', { pageSize: PAGE, pageToken }, signal);
+    const page = await ask(
+      'ListQueues',
+      { pageSize: PAGE, pageToken, stuckFor: `${LONG_WAIT_MS / 1_000}s`, withoutPolicy: true },
+      signal,
+    );
     found = [...found, ...(page.queues ?? []).flatMap((queue) => troubleOf(queue) ?? [])]
       .toSorted((one, other) => other.weight - one.weight)
       .slice(0, KEPT);

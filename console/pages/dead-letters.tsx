@@ -34,7 +34,7 @@ function Everywhere() {
       <Heading title="Dead letters">Dead letters</Heading>
       <Part
         title="Queues that have some"
-        aside={<span class="faint">looked at {counted(looked.value.queues, 'queue')}</span>}
+        aside={<span class="faint">{counted(stuck.value.filter(({ dead }) => dead > 0).length, 'queue')}</span>}
       >
         {queues.length === 0 ? (
           <p class="faint">{looked.value.isAll ? 'None.' : 'Looking…'}</p>

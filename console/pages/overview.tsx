@@ -41,7 +41,7 @@ function Stuck() {
   const found = stuck.value;
   const progress = isAll ? counted(queues, 'queue') : `${counted(queues, 'queue')} so far…`;
   return (
-    <Part title="What is stuck" aside={<span class="faint">looked at {progress}</span>}>
+    <Part title="What is stuck" aside={<span class="faint">{progress}</span>}>
       {lookFailed.value !== undefined && <p class="wrong">{lookFailed.value}</p>}
       {found.length === 0 ? (
         <p class="faint">
@@ -109,7 +109,11 @@ function Queues({ filter }: { readonly filter: string }) {
   const pageToken = way.value.at(-1) ?? '';
   const histories = useMemo(() => new Histories(), [contains.value, pageToken]);
   const asked = useAsked([contains.value, pageToken], EVERY_MS, async (signal) => {
-    const page = await ask('ListQueues', { nameContains: contains.value, pageSize: PAGE, pageToken }, signal);
+    const page = await ask(
+      'ListQueues',
+      { nameContains: contains.value, pageSize: PAGE, pageToken, withoutPolicy: true },
+      signal,
+    );
     histories.add(new Map((page.queues ?? []).map(({ name = '', waiting = 0 }) => [name, waiting])));
     return page;
   });

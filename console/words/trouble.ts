@@ -17,7 +17,7 @@ export interface Trouble {
 }
 
 /** Work that nobody takes up for that long is worth a look. */
-const LONG_WAIT_MS = 10_000;
+export const LONG_WAIT_MS = 10_000;
 
 export function countOf({ states = [] }: Queue, wanted: string): number {
   return states.find(({ state }) => state === wanted)?.count ?? 0;

@@ -1,14 +1,16 @@
-import type { Keyturn, QueueInfo, QueuePage } from '@keyturn/client';
+import type { Keyturn, ListQueuesCall, QueueInfo, QueuePage } from '@keyturn/client';
 import type { Command } from 'commander';
 import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { tellIncomplete, unavailableIn } from './incomplete.js';
-import { type SidecarOptions, sidecarOptions } from './options.js';
+import { durationBetween, type SidecarOptions, sidecarOptions } from './options.js';
 import { alignColumns, count, humanDuration, isoInstant, plain } from './output.js';
 import { withSidecar } from './sidecar.js';
 
 interface QueuesOptions extends SidecarOptions {
+  /** ms, or `true`: as long as it usually is. */
+  readonly stuck?: number | true;
   readonly json?: boolean;
 }
 
@@ -18,10 +20,18 @@ LIVE are turns that somebody has now, WAITING entries in all lines, OLDEST how l
 waited, DEAD dead letters; at the end of a line "durable" if what is kept outlives a crash, and with which
 durability unless it is on_flush, and "paused". The rest are keys by their state ("keyturn explain --help" tells what they mean).
 
+--stuck leaves out the queues in which nothing is: it shows those with a parked key, with dead letters, paused by a
+person, or with somebody who has waited for as long. Then "keyturn explain QUEUE KEY" says why.
+
 Examples:
   $ keyturn queues
+  $ keyturn queues --stuck 1m
   $ keyturn queues orders --json
 `;
+
+const DAY_MS = 86_400_000;
+/** Work that nobody takes up for that long is worth a look; the console looks for it too. */
+const STUCK_FOR_MS = 10_000;
 
 const STATES = ['PROCESS', 'BLOCK', 'READY', 'DELAY', 'PARK'] as const;
 
@@ -31,6 +41,11 @@ export function registerQueues(program: Command): void {
     .summary('list the queues and how they stand')
     .description('Lists the queues: turns, lines, dead letters, and keys by state.')
     .argument('[text]', 'only queues with this in their name', '')
+    .option(
+      '--stuck [duration]',
+      'only queues in which something is stuck; entries, for as long (10s)',
+      durationBetween(0, DAY_MS, '0s to 24h'),
+    )
     .option('--json', 'print a JSON array with everything, policies included');
   sidecarOptions(command)
     .addHelpText('after', HELP)
@@ -39,20 +54,20 @@ export function registerQueues(program: Command): void {
 
 async function listQueues(nameContains: string, options: QueuesOptions): Promise<number> {
   const { queues, startupHoldUntil, unavailable } = await withSidecar(options, ({ admin }) =>
-    allQueues(admin, nameContains),
+    allQueues(admin, { nameContains, stuckFor: options.stuck === true ? STUCK_FOR_MS : options.stuck }),
   );
   if (options.json === true) process.stdout.write(`${harmlessJson(queues.map(toJson))}\n`);
-  else process.stdout.write(toText(queues, nameContains) + holdText(startupHoldUntil));
+  else process.stdout.write(toText(queues, nameContains, options.stuck !== undefined) + holdText(startupHoldUntil));
   tellIncomplete(unavailable);
   return EXIT.ok;
 }
 
 /** Page after page: thousands of queues do not fit into one answer. */
-async function allQueues(admin: Keyturn['admin'], nameContains: string): Promise<Omit<QueuePage, 'nextPageToken'>> {
-  let page = await admin.listQueues({ nameContains });
+async function allQueues(admin: Keyturn['admin'], wanted: ListQueuesCall): Promise<Omit<QueuePage, 'nextPageToken'>> {
+  let page = await admin.listQueues(wanted);
   const pages = [page];
   while (page.nextPageToken !== '') {
-    page = await admin.listQueues({ nameContains, pageToken: page.nextPageToken });
+    page = await admin.listQueues({ ...wanted, pageToken: page.nextPageToken });
     pages.push(page);
   }
   const queues = pages.flatMap((one) => one.queues);
@@ -64,7 +79,8 @@ function holdText(until: number | undefined): string {
   return `\nno turns until ${isoInstant(until)} (in ${humanDuration(until - Date.now())}): startup_hold after the start\n`;
 }
 
-function toText(queues: readonly QueueInfo[], nameContains: string): string {
+function toText(queues: readonly QueueInfo[], nameContains: string, isStuck: boolean): string {
+  if (queues.length === 0 && isStuck) return 'nothing is stuck\n';
   if (queues.length === 0)
     return nameContains === '' ? 'no queues\n' : `no queue has ${plain(nameContains)} in its name\n`;
   return alignColumns([['QUEUE', 'LIVE', 'WAITING', 'OLDEST', 'DEAD', ...STATES, ''], ...queues.map(row)]);

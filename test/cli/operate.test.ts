@@ -200,6 +200,7 @@ describe('commands of operators', { timeout: 400_000 }, () => {
 
   it('none of these has made a queue', async () => {
     assert.equal(await said('queues', 'nobody'), 'no queue has nobody in its name\n');
+    assert.equal(await said('queues', 'nobody', '--stuck'), 'nothing is stuck\n');
   });
 
   for (const args of [

@@ -282,6 +282,31 @@ export function administration(set: SetStage, world: World): void {
     });
   });
 
+  describe('ListQueues of what is stuck (S458)', () => {
+    const stuck = async (stage: Stage, stuckFor: number) =>
+      told(await stage.coordinator.admin.listQueues({ ...ALL_QUEUES, stuckFor })).queues.map(({ name }) => name);
+
+    it('names a queue whose oldest entry waits for as long, and no other', async () => {
+      const stage = set();
+      stage.hold({ queue: 'held' });
+      stage.hold({ queue: 'free' });
+      stage.enQueue({ queue: 'held', consumerId: 'second', wait: 60_000 });
+      assert.deepEqual(await stuck(stage, 1), []);
+      assert.deepEqual(await stuck(stage, 0), ['held']);
+      stage.advance(9_999);
+      assert.deepEqual(await stuck(stage, 10_000), []);
+      stage.advance(1);
+      assert.deepEqual(await stuck(stage, 10_000), ['held']);
+    });
+
+    it('names one that a person paused', async () => {
+      const stage = set();
+      for (const queue of ['paused', 'runs']) stage.hold({ queue });
+      told(await stage.coordinator.admin.pauseQueue('paused'));
+      assert.deepEqual(await stuck(stage, 10_000), ['paused']);
+    });
+  });
+
   describe('ListKeys', () => {
     it('longest in their state first, in pages', async () => {
       const stage = set();

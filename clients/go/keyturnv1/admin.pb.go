@@ -637,7 +637,7 @@ type QueueInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Its policy.
+	// Its policy. Unset: it was not asked for.
 	Policy *Policy `protobuf:"bytes,2,opt,name=policy,proto3" json:"policy,omitempty"`
 	// Keys by state; states without keys are listed with 0.
 	States []*StateCount `protobuf:"bytes,3,rep,name=states,proto3" json:"states,omitempty"`
@@ -804,7 +804,12 @@ type ListQueuesRequest struct {
 	// 1 to 1,000. Unset: all that fit into the answer.
 	PageSize uint32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// From the last answer.
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only queues in which something is stuck: a key is parked, a person paused it, it has dead letters, or an entry of its
+	// lines waits for at least this long. 0 to 24 h. Unset: all queues.
+	StuckFor *durationpb.Duration `protobuf:"bytes,4,opt,name=stuck_for,json=stuckFor,proto3" json:"stuck_for,omitempty"`
+	// Their policies are left out: for those who ask often, and of many.
+	WithoutPolicy bool `protobuf:"varint,5,opt,name=without_policy,json=withoutPolicy,proto3" json:"without_policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -858,6 +863,20 @@ func (x *ListQueuesRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListQueuesRequest) GetStuckFor() *durationpb.Duration {
+	if x != nil {
+		return x.StuckFor
+	}
+	return nil
+}
+
+func (x *ListQueuesRequest) GetWithoutPolicy() bool {
+	if x != nil {
+		return x.WithoutPolicy
+	}
+	return false
 }
 
 // ListQueuesResponse is one page.
@@ -5014,12 +5033,14 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x06paused\x18\b \x01(\bR\x06paused\"=\n" +
 	"\vUnavailable\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x10\n" +
-	"\x03why\x18\x02 \x01(\tR\x03why\"t\n" +
+	"\x03why\x18\x02 \x01(\tR\x03why\"\xd3\x01\n" +
 	"\x11ListQueuesRequest\x12#\n" +
 	"\rname_contains\x18\x01 \x01(\tR\fnameContains\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"\xf0\x01\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\x126\n" +
+	"\tstuck_for\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\bstuckFor\x12%\n" +
+	"\x0ewithout_policy\x18\x05 \x01(\bR\rwithoutPolicy\"\xf0\x01\n" +
 	"\x12ListQueuesResponse\x12-\n" +
 	"\x06queues\x18\x01 \x03(\v2\x15.keyturn.v1.QueueInfoR\x06queues\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12H\n" +
@@ -5505,110 +5526,111 @@ var file_keyturn_v1_admin_proto_depIdxs = []int32{
 	4,  // 13: keyturn.v1.QueueInfo.policy:type_name -> keyturn.v1.Policy
 	5,  // 14: keyturn.v1.QueueInfo.states:type_name -> keyturn.v1.StateCount
 	64, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
-	6,  // 16: keyturn.v1.ListQueuesResponse.queues:type_name -> keyturn.v1.QueueInfo
-	65, // 17: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
-	7,  // 18: keyturn.v1.ListQueuesResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	0,  // 19: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
-	0,  // 20: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
-	65, // 21: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
-	11, // 22: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
-	7,  // 23: keyturn.v1.ListKeysResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	65, // 24: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
-	64, // 25: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
-	65, // 26: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
-	15, // 27: keyturn.v1.Holder.held_items:type_name -> keyturn.v1.HeldItem
-	65, // 28: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
-	66, // 29: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
-	0,  // 30: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
-	65, // 31: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
-	14, // 32: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
-	16, // 33: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
-	65, // 34: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
-	7,  // 35: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	67, // 36: keyturn.v1.GetItemResponse.state:type_name -> keyturn.v1.ItemState
-	68, // 37: keyturn.v1.GetItemResponse.item:type_name -> keyturn.v1.Item
-	65, // 38: keyturn.v1.GetItemResponse.not_before:type_name -> google.protobuf.Timestamp
-	66, // 39: keyturn.v1.GetItemResponse.after:type_name -> keyturn.v1.ItemRef
-	65, // 40: keyturn.v1.GetItemResponse.died_at:type_name -> google.protobuf.Timestamp
-	7,  // 41: keyturn.v1.GetItemResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	0,  // 42: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
-	65, // 43: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
-	0,  // 44: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
-	0,  // 45: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
-	2,  // 46: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
-	2,  // 47: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
-	7,  // 48: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	68, // 49: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
-	65, // 50: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
-	33, // 51: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
-	7,  // 52: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	1,  // 53: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
-	65, // 54: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
-	40, // 55: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
-	65, // 56: keyturn.v1.SessionTurn.since:type_name -> google.protobuf.Timestamp
-	65, // 57: keyturn.v1.SessionInfo.broken_since:type_name -> google.protobuf.Timestamp
-	65, // 58: keyturn.v1.SessionInfo.ends_at:type_name -> google.protobuf.Timestamp
-	43, // 59: keyturn.v1.SessionInfo.held:type_name -> keyturn.v1.SessionTurn
-	44, // 60: keyturn.v1.ListSessionsResponse.sessions:type_name -> keyturn.v1.SessionInfo
-	7,  // 61: keyturn.v1.ListSessionsResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	65, // 62: keyturn.v1.GetServerResponse.started_at:type_name -> google.protobuf.Timestamp
-	65, // 63: keyturn.v1.GetServerResponse.now:type_name -> google.protobuf.Timestamp
-	47, // 64: keyturn.v1.GetServerResponse.rights:type_name -> keyturn.v1.Right
-	48, // 65: keyturn.v1.GetServerResponse.limits:type_name -> keyturn.v1.LimitUse
-	51, // 66: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
-	52, // 67: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
-	7,  // 68: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	54, // 69: keyturn.v1.GetClusterResponse.routes:type_name -> keyturn.v1.QueueRoute
-	64, // 70: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
-	58, // 71: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
-	54, // 72: keyturn.v1.RouteQueueResponse.route:type_name -> keyturn.v1.QueueRoute
-	8,  // 73: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
-	10, // 74: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
-	13, // 75: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
-	18, // 76: keyturn.v1.AdminService.GetItem:input_type -> keyturn.v1.GetItemRequest
-	20, // 77: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
-	22, // 78: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
-	24, // 79: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
-	26, // 80: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
-	28, // 81: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
-	30, // 82: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
-	32, // 83: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
-	35, // 84: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
-	37, // 85: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
-	42, // 86: keyturn.v1.AdminService.ListSessions:input_type -> keyturn.v1.ListSessionsRequest
-	46, // 87: keyturn.v1.AdminService.GetServer:input_type -> keyturn.v1.GetServerRequest
-	50, // 88: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
-	55, // 89: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
-	57, // 90: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
-	60, // 91: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
-	62, // 92: keyturn.v1.AdminService.RouteQueue:input_type -> keyturn.v1.RouteQueueRequest
-	39, // 93: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
-	9,  // 94: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
-	12, // 95: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
-	17, // 96: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
-	19, // 97: keyturn.v1.AdminService.GetItem:output_type -> keyturn.v1.GetItemResponse
-	21, // 98: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
-	23, // 99: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
-	25, // 100: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
-	27, // 101: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
-	29, // 102: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
-	31, // 103: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
-	34, // 104: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
-	36, // 105: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
-	38, // 106: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
-	45, // 107: keyturn.v1.AdminService.ListSessions:output_type -> keyturn.v1.ListSessionsResponse
-	49, // 108: keyturn.v1.AdminService.GetServer:output_type -> keyturn.v1.GetServerResponse
-	53, // 109: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
-	56, // 110: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
-	59, // 111: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
-	61, // 112: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
-	63, // 113: keyturn.v1.AdminService.RouteQueue:output_type -> keyturn.v1.RouteQueueResponse
-	41, // 114: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
-	94, // [94:115] is the sub-list for method output_type
-	73, // [73:94] is the sub-list for method input_type
-	73, // [73:73] is the sub-list for extension type_name
-	73, // [73:73] is the sub-list for extension extendee
-	0,  // [0:73] is the sub-list for field type_name
+	64, // 16: keyturn.v1.ListQueuesRequest.stuck_for:type_name -> google.protobuf.Duration
+	6,  // 17: keyturn.v1.ListQueuesResponse.queues:type_name -> keyturn.v1.QueueInfo
+	65, // 18: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
+	7,  // 19: keyturn.v1.ListQueuesResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	0,  // 20: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
+	0,  // 21: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
+	65, // 22: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
+	11, // 23: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
+	7,  // 24: keyturn.v1.ListKeysResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	65, // 25: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
+	64, // 26: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
+	65, // 27: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
+	15, // 28: keyturn.v1.Holder.held_items:type_name -> keyturn.v1.HeldItem
+	65, // 29: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
+	66, // 30: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
+	0,  // 31: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
+	65, // 32: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
+	14, // 33: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
+	16, // 34: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
+	65, // 35: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
+	7,  // 36: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	67, // 37: keyturn.v1.GetItemResponse.state:type_name -> keyturn.v1.ItemState
+	68, // 38: keyturn.v1.GetItemResponse.item:type_name -> keyturn.v1.Item
+	65, // 39: keyturn.v1.GetItemResponse.not_before:type_name -> google.protobuf.Timestamp
+	66, // 40: keyturn.v1.GetItemResponse.after:type_name -> keyturn.v1.ItemRef
+	65, // 41: keyturn.v1.GetItemResponse.died_at:type_name -> google.protobuf.Timestamp
+	7,  // 42: keyturn.v1.GetItemResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	0,  // 43: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
+	65, // 44: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
+	0,  // 45: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
+	0,  // 46: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
+	2,  // 47: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
+	2,  // 48: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
+	7,  // 49: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	68, // 50: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
+	65, // 51: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
+	33, // 52: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
+	7,  // 53: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	1,  // 54: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
+	65, // 55: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
+	40, // 56: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
+	65, // 57: keyturn.v1.SessionTurn.since:type_name -> google.protobuf.Timestamp
+	65, // 58: keyturn.v1.SessionInfo.broken_since:type_name -> google.protobuf.Timestamp
+	65, // 59: keyturn.v1.SessionInfo.ends_at:type_name -> google.protobuf.Timestamp
+	43, // 60: keyturn.v1.SessionInfo.held:type_name -> keyturn.v1.SessionTurn
+	44, // 61: keyturn.v1.ListSessionsResponse.sessions:type_name -> keyturn.v1.SessionInfo
+	7,  // 62: keyturn.v1.ListSessionsResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	65, // 63: keyturn.v1.GetServerResponse.started_at:type_name -> google.protobuf.Timestamp
+	65, // 64: keyturn.v1.GetServerResponse.now:type_name -> google.protobuf.Timestamp
+	47, // 65: keyturn.v1.GetServerResponse.rights:type_name -> keyturn.v1.Right
+	48, // 66: keyturn.v1.GetServerResponse.limits:type_name -> keyturn.v1.LimitUse
+	51, // 67: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
+	52, // 68: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
+	7,  // 69: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	54, // 70: keyturn.v1.GetClusterResponse.routes:type_name -> keyturn.v1.QueueRoute
+	64, // 71: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
+	58, // 72: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
+	54, // 73: keyturn.v1.RouteQueueResponse.route:type_name -> keyturn.v1.QueueRoute
+	8,  // 74: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
+	10, // 75: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
+	13, // 76: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
+	18, // 77: keyturn.v1.AdminService.GetItem:input_type -> keyturn.v1.GetItemRequest
+	20, // 78: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
+	22, // 79: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
+	24, // 80: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
+	26, // 81: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
+	28, // 82: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
+	30, // 83: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
+	32, // 84: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
+	35, // 85: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
+	37, // 86: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
+	42, // 87: keyturn.v1.AdminService.ListSessions:input_type -> keyturn.v1.ListSessionsRequest
+	46, // 88: keyturn.v1.AdminService.GetServer:input_type -> keyturn.v1.GetServerRequest
+	50, // 89: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
+	55, // 90: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
+	57, // 91: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
+	60, // 92: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
+	62, // 93: keyturn.v1.AdminService.RouteQueue:input_type -> keyturn.v1.RouteQueueRequest
+	39, // 94: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
+	9,  // 95: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
+	12, // 96: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
+	17, // 97: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
+	19, // 98: keyturn.v1.AdminService.GetItem:output_type -> keyturn.v1.GetItemResponse
+	21, // 99: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
+	23, // 100: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
+	25, // 101: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
+	27, // 102: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
+	29, // 103: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
+	31, // 104: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
+	34, // 105: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
+	36, // 106: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
+	38, // 107: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
+	45, // 108: keyturn.v1.AdminService.ListSessions:output_type -> keyturn.v1.ListSessionsResponse
+	49, // 109: keyturn.v1.AdminService.GetServer:output_type -> keyturn.v1.GetServerResponse
+	53, // 110: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
+	56, // 111: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
+	59, // 112: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
+	61, // 113: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
+	63, // 114: keyturn.v1.AdminService.RouteQueue:output_type -> keyturn.v1.RouteQueueResponse
+	41, // 115: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
+	95, // [95:116] is the sub-list for method output_type
+	74, // [74:95] is the sub-list for method input_type
+	74, // [74:74] is the sub-list for extension type_name
+	74, // [74:74] is the sub-list for extension extendee
+	0,  // [0:74] is the sub-list for field type_name
 }
 
 func init() { file_keyturn_v1_admin_proto_init() }

@@ -30,7 +30,8 @@ export async function listQueues(router: Router, request: ListQueuesRequest): Pr
     const view = mergeViews([first, ...others]);
     // Where nothing of it was used yet, nothing is paused.
     const asked = router.map.isSpread(name) ? router.map.all(name).filter((part) => !shelves[part]?.refused) : [0];
-    queues.push(parts.length < asked.length ? { ...view, paused: false } : view);
+    const whole = parts.length < asked.length ? { ...view, paused: false } : view;
+    if (request.stuckFor === undefined || isStuckView(whole, request.stuckFor)) queues.push(whole);
   }
   const refused = shelves.flatMap(({ refused: one }) => one ?? []);
   const forGood = refused.find(({ refusal }) => !isAway(refusal));
@@ -39,6 +40,11 @@ export async function listQueues(router: Router, request: ListQueuesRequest): Pr
   const holds = shelves.flatMap(({ holdUntil }) => holdUntil ?? []);
   const holdUntil = holds.length === 0 ? undefined : Math.max(...holds);
   return { ok: true, value: { queues, more, holdUntil, ...partial(unavailable) } };
+}
+
+/** As a home decides it of its own; a spread queue is what its parts are together. */
+function isStuckView({ paused, deadLetters, states, oldestWaiting }: QueueView, waited: number): boolean {
+  return paused || deadLetters > 0 || states.PARK > 0 || (oldestWaiting ?? Number.NEGATIVE_INFINITY) >= waited;
 }
 
 function nextName(shelves: readonly Shelf[]): string | undefined {
@@ -87,7 +93,8 @@ class Shelf {
     this.#views = [];
     this.#at = 0;
     while (this.#more && this.#views.length === 0) {
-      const page = { ...request, after: this.#after, most: Math.min(request.most + 1, FEW) };
+      // A part that is not stuck may belong to a queue that is: whether it is told is decided when all parts are here.
+      const page = { nameContains: request.nameContains, after: this.#after, most: Math.min(request.most + 1, FEW) };
       const answer = await askHome(router, partition, READ_WITHIN, (admin) => admin.listQueues(page));
       if (!answer.ok) {
         this.refused = { partition, refusal: answer.refusal };

@@ -45,6 +45,8 @@ export interface ListQueuesRequest {
   readonly after: string;
   /** At most this many. */
   readonly most: number;
+  /** Only those that are stuck, or with an entry that waits for as long, ms. Unset: all. */
+  readonly stuckFor?: number | undefined;
 }
 
 export interface QueuePage extends MaybePartial {

@@ -43,7 +43,10 @@ const CALLS = {
   listQueues: personCall(
     AdminServiceService.listQueues,
     listQueuesRequest,
-    (port, request) => port.admin.listQueues(request),
+    async (port, { withoutPolicy, ...request }) => {
+      const page = await port.admin.listQueues(request);
+      return page.ok ? { ok: true, value: { ...page.value, withoutPolicy } } : page;
+    },
     queuesResponse,
   ),
   listKeys: personCall(

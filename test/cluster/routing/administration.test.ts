@@ -1,7 +1,7 @@
 /** Calls of people over many homes, and the numbers and the end of what runs here. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { MaybePartial, Refusal, Result, Watcher } from '../../../src/coordinator.js';
+import type { ListQueuesRequest, MaybePartial, Refusal, Result, Watcher } from '../../../src/coordinator.js';
 import { told } from '../../contract/stage.js';
 import { ALL_QUEUES } from '../../support/builders.js';
 import { RoutingStage } from './stage.js';
@@ -39,6 +39,23 @@ describe('ListQueues over many homes', () => {
     }
     assert.deepEqual(seen, names);
     assert.deepEqual(told(await admin.listQueues({ nameContains: 'n1', after: '', most: 2 })).queues.length, 2);
+  });
+
+  it('S458: those that are stuck, in pages, and a spread one by what its parts are together', async () => {
+    const stage = new RoutingStage({ change: { queues: { wide: { spread: 2 } } } });
+    const names = Array.from({ length: 90 }, (_, at) => `n${at}`).sort();
+    for (const queue of [...names, 'wide']) stage.hold({ queue });
+    const { admin } = stage.coordinator;
+    const stuck = async (more: Partial<ListQueuesRequest> = {}) => {
+      const page = told(await admin.listQueues({ ...ALL_QUEUES, stuckFor: 10_000, ...more }));
+      return [page.queues.map(({ name }) => name), page.more];
+    };
+    assert.deepEqual(await stuck(), [[], false]);
+    for (const queue of ['n7', 'n70', 'n71', 'wide']) told(await admin.pauseQueue(queue));
+    assert.deepEqual(await stuck(), [['n7', 'n70', 'n71', 'wide'], false]);
+    assert.deepEqual(await stuck({ most: 2 }), [['n7', 'n70'], true]);
+    assert.deepEqual(await stuck({ most: 2, after: 'n70' }), [['n71', 'wide'], false]);
+    assert.deepEqual(await stuck({ nameContains: '1' }), [['n71'], false]);
   });
 
   it('S260: a home that is away is named, and the others are told', async () => {

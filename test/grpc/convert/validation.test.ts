@@ -245,7 +245,7 @@ const CASES: readonly Case[] = [
 function adminCases(): readonly Case[] {
   const long = 'k'.repeat(1_025);
   const keys = { queue: 'q', state: LaneState.LANE_STATE_UNSPECIFIED, pageSize: 0, pageToken: '' };
-  const queues = { nameContains: '', pageSize: 0, pageToken: '' };
+  const queues = { nameContains: '', pageSize: 0, pageToken: '', stuckFor: undefined, withoutPolicy: false };
   const letters = { queue: 'q', pageSize: 0, pageToken: '' };
   const choice = { queue: 'q', itemIds: [] };
   return [
@@ -258,6 +258,11 @@ function adminCases(): readonly Case[] {
       what: 'a page of 1,001 queues, after what is no name',
       ask: (s) => call(s.rawAdmin, s.rawAdmin.listQueues, { ...queues, pageSize: 1_001, pageToken: '?' }),
       fields: ['page_token', 'page_size'],
+    },
+    {
+      what: 'queues that are stuck for more than a day',
+      ask: (s) => call(s.rawAdmin, s.rawAdmin.listQueues, { ...queues, stuckFor: ms(86_400_001) }),
+      fields: ['stuck_for'],
     },
     {
       what: 'RetryNow of a key and an item',

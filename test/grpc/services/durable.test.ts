@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Policy } from '../../../src/coordinator.js';
+import { ListQueuesRequest } from '../../../src/grpc/gen/keyturn/v1/admin.js';
 import {
   AcquireRequest,
   DeQueueRequest,
@@ -67,7 +68,7 @@ test('before it is ready every call is refused with UNAVAILABLE, STORE_UNAVAILAB
     () => call(raw, raw.enQueue, enqueue),
     () => call(raw, raw.enQueue, { ...enqueue, queue: 'm' }),
     () => call(raw, raw.submit, submit),
-    () => call(rawAdmin, rawAdmin.listQueues, { nameContains: '', pageSize: 0, pageToken: '' }),
+    () => call(rawAdmin, rawAdmin.listQueues, message(ListQueuesRequest)),
     () => call(rawAdmin, rawAdmin.pauseQueue, { queue: 'q' }),
     () => new SessionClient(raw).failed(),
   ]) {

@@ -29,11 +29,17 @@ import type {
 } from '../words/admin-words.js';
 import type { ItemReport } from '../words/item-report.js';
 import { deliveredItem, instantOf, known, unlessEmpty } from './answers.js';
-import { fromDuration, fromTimestamp, fromWireToken, optionalMs } from './time.js';
+import { fromDuration, fromTimestamp, fromWireToken, optionalMs, toDuration } from './time.js';
 import { EVENT_KINDS, ITEM_STATES, LANE_STATES, wordOf } from './word-tables.js';
 
 export function wireListQueues(call: ListQueuesCall): wire.ListQueuesRequest {
-  return { nameContains: call.nameContains ?? '', pageSize: call.pageSize ?? 0, pageToken: call.pageToken ?? '' };
+  return {
+    nameContains: call.nameContains ?? '',
+    pageSize: call.pageSize ?? 0,
+    pageToken: call.pageToken ?? '',
+    stuckFor: call.stuckFor === undefined ? undefined : toDuration(call.stuckFor),
+    withoutPolicy: false,
+  };
 }
 
 export function queuePage(message: wire.ListQueuesResponse): QueuePage {

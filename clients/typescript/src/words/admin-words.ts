@@ -74,6 +74,11 @@ export interface PolicyInfo {
 export interface ListQueuesCall {
   /** Only queues with this in their name. Unset: all. */
   readonly nameContains?: string | undefined;
+  /**
+   * Only queues in which something is stuck: a key is parked, it is paused, it has dead letters, or somebody waits for at least as
+   * long, ms. Unset: all.
+   */
+  readonly stuckFor?: number | undefined;
   /** Unset: all that fit into one answer. */
   readonly pageSize?: number | undefined;
   readonly pageToken?: string | undefined;

@@ -89,6 +89,12 @@ export function queueView(queue: Queue, now: number): QueueView {
   };
 }
 
+/** S458: a key is parked, a person paused it, it has dead letters, or somebody waits for as long. */
+export function isStuck(queue: Queue, now: number, waited: number): boolean {
+  if (queue.paused || queue.deadLetters.size > 0 || queue.states.view().PARK > 0) return true;
+  return (oldestWaiting(queue, now) ?? Number.NEGATIVE_INFINITY) >= waited;
+}
+
 /** Turns that live, of all queues: a drain waits until there are none. */
 export function liveTurns({ queues }: CoreState): number {
   let live = 0;

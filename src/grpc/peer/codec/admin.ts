@@ -16,6 +16,7 @@ import type {
   LaneState,
   LimitsView,
   LineEntryView,
+  ListQueuesRequest,
   ListSessionsRequest,
   NamedView,
   Policy,
@@ -213,7 +214,7 @@ export const events = list(
 );
 
 export const LIST_QUEUES = kind(
-  object({ nameContains: text, after: text, most: number }),
+  object<ListQueuesRequest>({ nameContains: text, after: text, most: number, stuckFor: maybe(number) }),
   object<QueuePage>({ queues: list(queueView), more: flag, holdUntil: maybe(number), unavailable }),
   (admin, request) => admin.listQueues(request),
 );

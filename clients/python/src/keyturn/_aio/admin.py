@@ -14,6 +14,7 @@ from keyturn._gen import admin_pb2 as pb
 from keyturn._gen import leader_pb2 as leaders
 from keyturn._lead.words import asked_of, group_of
 from keyturn._words.plain import plain
+from keyturn._words.requests import duration
 
 A = TypeVar("A")
 M = TypeVar("M", bound=Message)
@@ -39,12 +40,22 @@ class Admin:
         name_contains: str = "",
         page_size: int = 0,
         page_token: str = "",
+        stuck_for: float | None = None,
         timeout: float = _TIMEOUT,
     ) -> Call[views.QueuePage]:
-        """Tell of the queues, by name: policies and counts. `page_size` 0: as many as fit into one answer."""
+        """Tell of the queues, by name: policies and counts. `page_size` 0: as many as fit into one answer.
+
+        `stuck_for`: only those in which a key is parked, that are paused, that have dead letters, or in which somebody
+        waits for at least so many seconds.
+        """
         return self._ask(
             "ListQueues",
-            lambda: pb.ListQueuesRequest(name_contains=name_contains, page_size=page_size, page_token=page_token),
+            lambda: pb.ListQueuesRequest(
+                name_contains=name_contains,
+                page_size=page_size,
+                page_token=page_token,
+                stuck_for=None if stuck_for is None else duration(stuck_for),
+            ),
             pb.ListQueuesResponse,
             _as(views.QueuePage),
             timeout,
