@@ -16,6 +16,7 @@ import type {
   RouteRequest,
   RouteView,
 } from './core/contract/cluster.js';
+import type { Changed, ItemChoice, ListDeadLettersRequest } from './core/contract/item-choice.js';
 import type {
   AwaitLeaderRequest,
   CandidateView,
@@ -62,13 +63,11 @@ import type {
   DeadLetterPage,
   EvictionView,
   GetItemRequest,
-  ItemChoice,
   ItemReport,
   KeyExplanation,
   KeyPage,
   LimitsChange,
   LimitsView,
-  ListDeadLettersRequest,
   ListKeysRequest,
   ListQueuesRequest,
   QueueNumbers,
@@ -78,6 +77,7 @@ import type {
 } from './core/contract/views.js';
 
 export type * from './core/contract/cluster.js';
+export type * from './core/contract/item-choice.js';
 export * from './core/contract/leader.js';
 export type * from './core/contract/limits.js';
 export type * from './core/contract/model.js';
@@ -188,8 +188,8 @@ export interface Administration {
   resumeQueue(queue: string): Promise<Result<void>>;
   setLimits(queue: string, change: LimitsChange): Promise<Result<LimitsView>>;
   listDeadLetters(request: ListDeadLettersRequest): Promise<Result<DeadLetterPage>>;
-  redrive(choice: ItemChoice): Promise<Result<number>>;
-  discard(choice: ItemChoice, waiting: boolean): Promise<Result<number>>;
+  redrive(choice: ItemChoice): Promise<Result<Changed>>;
+  discard(choice: ItemChoice, waiting: boolean): Promise<Result<Changed>>;
   /** An unset queue or key: all of them. */
   watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch>;
 }

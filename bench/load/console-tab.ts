@@ -4,6 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 /** ms between an answer and the next question, as the pages have it. */
 const EVERY_MS = 2_000;
+const PAGES_AT_ONCE = 5;
+const BETWEEN_PAGES_MS = 150;
 const SERVICE = '/keyturn.v1.AdminService';
 
 /** A page of the console, as far as the sidecar sees it. */
@@ -72,10 +74,13 @@ export class ConsoleTab {
 
   async #looksThroughAll(): Promise<void> {
     let pageToken = '';
+    let pages = 0;
     do {
       const page = await this.#ask('ListQueues', { pageSize: 200, pageToken, stuckFor: '10s', withoutPolicy: true });
       pageToken =
         typeof page === 'object' && page !== null && 'nextPageToken' in page ? String(page.nextPageToken) : '';
+      if (++pages >= PAGES_AT_ONCE)
+        await pause(BETWEEN_PAGES_MS, undefined, { signal: this.#ending.signal }).catch(() => undefined);
     } while (pageToken !== '' && !this.#ending.signal.aborted);
   }
 

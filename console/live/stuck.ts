@@ -11,6 +11,8 @@ const AFTER_FAILURE_MS = 5_000;
 /** Few queues are no effort. */
 const FEW = 1_000;
 const AGAIN_FEW_MS = 5_000;
+/** After the first {@link FEW}: where everything is stuck, to find out must not be a burden too. */
+const BETWEEN_PAGES_MS = 150;
 /** The worst of them. */
 const KEPT = 50;
 
@@ -77,6 +79,7 @@ async function lookOnce(signal: AbortSignal): Promise<number> {
       queues: isFirst ? queues : Math.max(queues, looked.peek().queues),
       isAll: pageToken === '' || !isFirst,
     };
+    if (pageToken !== '' && queues >= FEW) await new Promise((resolve) => setTimeout(resolve, BETWEEN_PAGES_MS));
   } while (pageToken !== '');
   looked.value = { queues, isAll: true };
   return queues;

@@ -218,8 +218,8 @@ function Move({ cluster, done }: { readonly cluster: Seen; readonly done: () => 
           </label>
         </>
       }
-      does={async () => {
-        const did = await ask('MovePartition', { partition: Number(partition.value), member: member.value });
+      does={async ({ reason }) => {
+        const did = await ask('MovePartition', { partition: Number(partition.value), member: member.value, reason });
         const paused = msOf(did.paused);
         const time = paused === undefined ? '' : ` Nobody decided about it for ${lengthOf(paused)}.`;
         return `Partition ${partition.value}: ${(did.state ?? '').replaceAll('_', ' ')}, home ${did.name ?? 'nobody'}.${time}${did.why ? ` ${did.why}` : ''}`;

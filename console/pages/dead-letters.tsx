@@ -1,10 +1,10 @@
 /** Dead letters of a queue by why they died, and what becomes of them. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { DeadLetter } from '../gen/keyturn/v1/admin.js';
+import type { DeadLetter, DeadLetterFilter } from '../gen/keyturn/v1/admin.js';
 import { useAsked } from '../live/asked.js';
 import { looked, lookForStuck, stuck } from '../live/stuck.js';
-import { Act } from '../parts/act.js';
+import { Act, type Doing } from '../parts/act.js';
 import { Missing, Part, Scroll, Told } from '../parts/part.js';
 import { Payload } from '../parts/payload.js';
 import { Heading } from '../parts/shell.js';
@@ -18,6 +18,9 @@ const EVERY_MS = 5_000;
 /** Grouped together; an answer ends at 3 MiB besides. */
 const LETTERS = 1_000;
 const SHOWN = 50;
+/** A step of many: a second at most, and after each it can be called off. */
+const AT_ONCE = 2_000;
+const CAUSES = ['max_attempts', 'refused', 'dependency'];
 
 type Letter = Json<DeadLetter>;
 
@@ -70,10 +73,23 @@ function Everywhere() {
   );
 }
 
+interface Chosen {
+  readonly queue: string;
+  readonly key?: string;
+  readonly filter?: Json<DeadLetterFilter>;
+}
+
 function OfQueue({ queue, keyName }: { readonly queue: string; readonly keyName: string | undefined }) {
-  const filter = keyName === undefined ? { queue } : { queue, key: keyName };
-  const asked = useAsked([queue, keyName], EVERY_MS, (signal) =>
-    ask('ListDeadLetters', { ...filter, pageSize: LETTERS }, signal),
+  const cause = useSignal('');
+  const error = useSignal('');
+  const isFiltered = cause.value !== '' || error.value !== '';
+  const chosen: Chosen = {
+    queue,
+    ...(keyName === undefined ? {} : { key: keyName }),
+    ...(isFiltered && { filter: { causes: cause.value === '' ? [] : [cause.value], errorContains: error.value } }),
+  };
+  const asked = useAsked([queue, keyName, cause.value, error.value], EVERY_MS, (signal) =>
+    ask('ListDeadLetters', { ...chosen, pageSize: LETTERS }, signal),
   );
   const done = (): void => asked.refresh();
   return (
@@ -82,16 +98,17 @@ function OfQueue({ queue, keyName }: { readonly queue: string; readonly keyName:
         Dead letters of <QueueLink queue={queue} />{' '}
         {keyName !== undefined && <KeyLink queue={queue} keyName={keyName} />}
       </Heading>
+      <Filter cause={cause} error={error} />
       <Told asked={asked}>
         {({ deadLetters = [], nextPageToken = '', unavailable }) => (
           <>
             <Missing of={unavailable} />
             {deadLetters.length === 0 ? (
-              <p class="faint">None.</p>
+              <p class="faint">{isFiltered ? 'None that fits.' : 'None.'}</p>
             ) : (
               <>
                 <div class="buttons">
-                  <All filter={filter} letters={deadLetters} isMore={nextPageToken !== ''} done={done} />
+                  <All chosen={chosen} done={done} />
                 </div>
                 {nextPageToken !== '' && (
                   <p class="note">These are the first {deadLetters.length}: groups and numbers below are of them.</p>
@@ -108,45 +125,144 @@ function OfQueue({ queue, keyName }: { readonly queue: string; readonly keyName:
   );
 }
 
-interface AllProps {
-  readonly filter: { readonly queue: string; readonly key?: string };
-  readonly letters: readonly Letter[];
-  readonly isMore: boolean;
-  readonly done: () => void;
+interface FilterProps {
+  readonly cause: { value: string };
+  readonly error: { value: string };
 }
 
-function All({ filter, letters, isMore, done }: AllProps) {
-  const all = isMore
-    ? `all dead letters, more than ${letters.length.toLocaleString('en')},`
-    : counted(letters.length, 'dead letter');
-  const where = filter.key === undefined ? `of queue ${filter.queue}` : 'of this key';
+/** The sidecar filters: what is not on the page is found too. */
+function Filter({ cause, error }: FilterProps) {
+  return (
+    <div class="buttons">
+      <label>
+        Cause{' '}
+        <select
+          value={cause.value}
+          onChange={(event) => {
+            cause.value = event.currentTarget.value;
+          }}
+        >
+          <option value="">any</option>
+          {CAUSES.map((one) => (
+            <option key={one} value={one}>
+              {one}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Last error contains{' '}
+        <input
+          type="search"
+          maxLength={256}
+          value={error.value}
+          onInput={(event) => {
+            error.value = event.currentTarget.value;
+          }}
+        />
+      </label>
+    </div>
+  );
+}
+
+function All({ chosen, done }: { readonly chosen: Chosen; readonly done: () => void }) {
+  const where = [
+    chosen.key === undefined ? `of queue ${chosen.queue}` : 'of this key',
+    ...(chosen.filter === undefined ? [] : ['that fit the filter']),
+  ].join(' ');
+  const what = chosen.filter === undefined ? 'all' : 'those that fit';
   return (
     <>
       <Act
-        name="Redrive all"
-        says={() => (
-          <p>
-            Puts {all} {where} back before what waits, each to its key, with attempts from 1. Those that come meanwhile
-            stay.
-          </p>
-        )}
-        does={async () => `${counted((await ask('Redrive', filter)).redriven ?? 0, 'dead letter')} went back.`}
+        name={`Redrive ${what}`}
+        isLong
+        says={async () => {
+          const all = (await ask('Redrive', { ...chosen, dryRun: true })).chosen;
+          return (
+            <p>
+              Puts {counted(all ?? 0, 'dead letter')} {where} back before what waits, each to its key, with attempts
+              from 1. Those that come meanwhile stay.
+            </p>
+          );
+        }}
+        does={(doing) =>
+          inSteps(
+            doing,
+            async (step) => {
+              const { redriven, ...told } = await ask('Redrive', { ...chosen, ...step });
+              return { ...told, changed: redriven };
+            },
+            chosen,
+            'went back',
+          )
+        }
         done={done}
       />
       <Act
-        name="Discard all"
+        name={`Discard ${what}`}
         isFinal
-        says={() => (
-          <p>
-            Removes {all} {where} for good: nobody can bring them back.
-          </p>
-        )}
-        does={async () => gone((await ask('Discard', filter)).discarded)}
+        isLong
+        says={async () => {
+          const all = (await ask('Discard', { ...chosen, dryRun: true })).chosen;
+          return (
+            <p>
+              Removes {counted(all ?? 0, 'dead letter')} {where} for good: nobody can bring them back.
+            </p>
+          );
+        }}
+        does={(doing) =>
+          inSteps(
+            doing,
+            async (step) => {
+              const { discarded, ...told } = await ask('Discard', { ...chosen, ...step });
+              return { ...told, changed: discarded };
+            },
+            chosen,
+            'are gone',
+          )
+        }
         done={done}
       />
     </>
   );
 }
+
+interface StepRequest {
+  readonly limit: number;
+  readonly reason: string;
+  readonly filter?: Json<DeadLetterFilter>;
+}
+
+interface StepAnswer {
+  readonly changed?: number | undefined;
+  readonly chosen?: number | undefined;
+  readonly asOf?: Json<DeadLetterFilter>['diedBefore'];
+}
+
+/** What dies again after the first step is not of it: what fails at once would be tried for ever. */
+async function inSteps(
+  { reason, tell, isCalledOff }: Doing,
+  take: (step: StepRequest) => Promise<StepAnswer>,
+  { filter }: Chosen,
+  did: string,
+): Promise<string> {
+  let all = 0;
+  let diedBefore: StepAnswer['asOf'];
+  for (;;) {
+    const own = diedBefore === undefined ? filter : { ...filter, diedBefore };
+    const step = await take({ limit: AT_ONCE, reason, ...(own === undefined ? {} : { filter: own }) });
+    const changed = step.changed ?? 0;
+    all += changed;
+    const left = (step.chosen ?? 0) - changed;
+    diedBefore ??= step.asOf;
+    if (left <= 0 || changed === 0) return `${counted(all, 'dead letter')} ${all === 1 ? (IS[did] ?? did) : did}.`;
+    if (isCalledOff())
+      return `Called off: ${counted(all, 'dead letter')} ${did}, ${counted(left, 'is left', 'are left')}.`;
+    tell(all, all + left);
+  }
+}
+
+const IS: Readonly<Record<string, string>> = { 'are gone': 'is gone' };
 
 function gone(discarded = 0): string {
   return `${counted(discarded, 'dead letter')} ${discarded === 1 ? 'is' : 'are'} gone.`;
@@ -170,8 +286,8 @@ function OneGroup({ queue, group: { cause, letters }, done }: GroupProps) {
           says={() => (
             <p>Puts the {what} of this group back before what waits, each to its key, with attempts from 1.</p>
           )}
-          does={async () =>
-            `${counted((await ask('Redrive', { queue, itemIds: ids })).redriven ?? 0, 'dead letter')} went back.`
+          does={async ({ reason }) =>
+            `${counted((await ask('Redrive', { queue, itemIds: ids, reason })).redriven ?? 0, 'dead letter')} went back.`
           }
           done={done}
         />
@@ -179,7 +295,7 @@ function OneGroup({ queue, group: { cause, letters }, done }: GroupProps) {
           name={`Discard ${ids.length}`}
           isFinal
           says={() => <p>Removes the {what} of this group for good: nobody can bring them back.</p>}
-          does={async () => gone((await ask('Discard', { queue, itemIds: ids })).discarded)}
+          does={async ({ reason }) => gone((await ask('Discard', { queue, itemIds: ids, reason })).discarded)}
           done={done}
         />
       </div>

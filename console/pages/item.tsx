@@ -5,9 +5,9 @@ import { Missing, Part, Told } from '../parts/part.js';
 import { Payload } from '../parts/payload.js';
 import { Heading } from '../parts/shell.js';
 import { Age, KeyLink, QueueLink, Text, Until } from '../parts/small.js';
+import { nameOf, WaitsFor } from '../parts/waits-for.js';
 import { type Answer, ask } from '../wire/client.js';
 import { sizeOf } from '../words/payload.js';
-import { hrefOf } from '../words/route.js';
 import { counted } from '../words/times.js';
 
 const EVERY_MS = 2_000;
@@ -42,7 +42,7 @@ export function ItemPage({ words }: { readonly words: URLSearchParams }) {
       <Told asked={asked}>
         {(report) => (
           <>
-            <Standing report={report} queue={queue} />
+            <Standing report={report} queue={queue} itemId={itemId} />
             <Carried
               report={report}
               isShown={withPayload.value}
@@ -57,7 +57,13 @@ export function ItemPage({ words }: { readonly words: URLSearchParams }) {
   );
 }
 
-function Standing({ report, queue }: { readonly report: Report; readonly queue: string }) {
+interface StandingProps {
+  readonly report: Report;
+  readonly queue: string;
+  readonly itemId: string;
+}
+
+function Standing({ report, queue, itemId }: StandingProps) {
   const { state = '', key, item, attempts = 0, lastError, notBefore, after = [], afterCount = 0, why } = report;
   return (
     <section class="why" aria-label="How it stands">
@@ -84,22 +90,7 @@ function Standing({ report, queue }: { readonly report: Report; readonly queue: 
           What went wrong last: <Text of={lastError} />
         </p>
       )}
-      {afterCount > 0 && (
-        <div>
-          <p>It waits for {counted(afterCount, 'other item')}:</p>
-          <ul>
-            {after.map((one) => (
-              <li key={`${one.queue} ${one.itemId}`}>
-                <a href={hrefOf('item', { queue: one.queue, id: one.itemId })}>
-                  <Text of={one.itemId} />
-                </a>{' '}
-                of <Text of={one.queue} />
-              </li>
-            ))}
-          </ul>
-          {afterCount > after.length && <p class="faint">And {afterCount - after.length} more.</p>}
-        </div>
-      )}
+      {afterCount > 0 && <WaitsFor of={after} count={afterCount} above={[nameOf({ queue, itemId })]} />}
       <Missing of={report.unavailable} />
     </section>
   );

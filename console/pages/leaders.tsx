@@ -159,8 +159,8 @@ function Led({ group, told, done }: LedProps) {
                   : `${counted(candidates, 'candidate')} wait.`}
               </p>
             )}
-            does={async () => {
-              const did = await ask('YieldLeader', { group });
+            does={async ({ reason }) => {
+              const did = await ask('YieldLeader', { group, reason });
               return did.asked === true
                 ? `${plainName(did.candidateId ?? '')} was asked to hand over (term ${did.term ?? '0'}).`
                 : 'Nobody leads any more.';

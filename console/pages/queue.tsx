@@ -134,8 +134,8 @@ function Acts({ queue, asked }: { readonly queue: Queue; readonly asked: Asked<u
               Queue {name} gives turns again. {counted(waiting, 'entry', 'entries')} wait in it.
             </p>
           )}
-          does={async () => {
-            await ask('ResumeQueue', { queue: name });
+          does={async ({ reason }) => {
+            await ask('ResumeQueue', { queue: name, reason });
             return `Queue ${name} goes on.`;
           }}
           done={done}
@@ -150,8 +150,8 @@ function Acts({ queue, asked }: { readonly queue: Queue; readonly asked: Asked<u
               that come, wait on. {counted(liveTurns, 'turn')} that live go on.
             </p>
           )}
-          does={async () => {
-            await ask('PauseQueue', { queue: name });
+          does={async ({ reason }) => {
+            await ask('PauseQueue', { queue: name, reason });
             return `Queue ${name} is paused.`;
           }}
           done={done}

@@ -33,6 +33,11 @@ export function Server() {
             <Facts server={server} />
             <Rights server={server} />
             <Limits server={server} />
+            <p>
+              <a href="/licenses.txt" target="_blank" rel="noopener">
+                Licences of the libraries in this page
+              </a>
+            </p>
             {server.settings !== undefined && (
               <Part title="Settings that differ from the built-in ones">
                 <Scroll label="Settings">

@@ -11,7 +11,9 @@ interface ActProps {
   /** What it will do. It is worked out when the button is pressed. */
   readonly says: () => ComponentChildren | Promise<ComponentChildren>;
   /** Does it. @returns what it did, a sentence */
-  readonly does: () => Promise<string>;
+  readonly does: (doing: Doing) => Promise<string>;
+  /** It is done in steps: how far it is stands there, and it can be called off between two. */
+  readonly isLong?: boolean;
   /** After it was done: what is on the page is old. */
   readonly done?: () => void;
   readonly isFinal?: boolean;
@@ -19,6 +21,18 @@ interface ActProps {
   /** What has to be said for it. */
   readonly fields?: ComponentChildren;
 }
+
+/** What is known while it is done. */
+export interface Doing {
+  /** Why, for the audit. Empty: nobody said. */
+  readonly reason: string;
+  /** How many of how many are done. */
+  tell(done: number, of: number): void;
+  readonly isCalledOff: () => boolean;
+}
+
+/** As long as the sidecar takes it, in bytes; it says so of a text with fewer characters that has more. */
+const LONGEST_REASON = 256;
 
 type Step = 'closed' | 'asking' | 'ready' | 'doing' | 'did';
 
@@ -43,10 +57,13 @@ export function Act(props: ActProps) {
 }
 
 function Question(props: ActProps & { readonly step: { value: Step } }) {
-  const { name, says, does, done, step, isFinal, fields } = props;
+  const { name, says, does, done, step, isFinal, fields, isLong } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const text = useSignal<ComponentChildren>('');
   const wrong = useSignal<string | undefined>(undefined);
+  const reason = useSignal('');
+  const far = useSignal<{ readonly done: number; readonly of: number } | undefined>(undefined);
+  const isCalledOff = useSignal(false);
   const id = useId();
 
   useEffect(() => {
@@ -70,7 +87,14 @@ function Question(props: ActProps & { readonly step: { value: Step } }) {
     step.value = 'doing';
     wrong.value = undefined;
     try {
-      const did = await does();
+      isCalledOff.value = false;
+      const did = await does({
+        reason: reason.value.trim(),
+        tell: (count, of) => {
+          far.value = { done: count, of };
+        },
+        isCalledOff: () => isCalledOff.value,
+      });
       text.value = did;
       step.value = 'did';
       announce(did);
@@ -115,6 +139,21 @@ function Question(props: ActProps & { readonly step: { value: Step } }) {
           {step.value === 'asking' && wrong.value === undefined ? 'Looking at what it would do…' : text.value}
         </div>
         {!isDone && fields}
+        {!isDone && (
+          <label class="field">
+            Reason, for the audit (may be left out)
+            <input
+              type="text"
+              maxLength={LONGEST_REASON}
+              value={reason.value}
+              disabled={step.value === 'doing'}
+              onInput={(event) => {
+                reason.value = event.currentTarget.value;
+              }}
+            />
+          </label>
+        )}
+        {step.value === 'doing' && far.value !== undefined && <Far of={far.value} />}
         {wrong.value !== undefined && (
           <p class="wrong" role="alert">
             {wrong.value}
@@ -126,15 +165,36 @@ function Question(props: ActProps & { readonly step: { value: Step } }) {
               {step.value === 'doing' ? 'Under way…' : name}
             </button>
           )}
-          <button
-            type={isDone ? 'submit' : 'button'}
-            disabled={step.value === 'doing'}
-            onClick={() => isDone || leave()}
-          >
-            {isDone ? 'Close' : 'Do nothing'}
-          </button>
+          {step.value === 'doing' && isLong === true ? (
+            <button
+              type="button"
+              disabled={isCalledOff.value}
+              onClick={() => {
+                isCalledOff.value = true;
+              }}
+            >
+              {isCalledOff.value ? 'Stops after this step…' : 'Call off the rest'}
+            </button>
+          ) : (
+            <button
+              type={isDone ? 'submit' : 'button'}
+              disabled={step.value === 'doing'}
+              onClick={() => isDone || leave()}
+            >
+              {isDone ? 'Close' : 'Do nothing'}
+            </button>
+          )}
         </div>
       </form>
     </dialog>
+  );
+}
+
+function Far({ of: { done, of } }: { readonly of: { readonly done: number; readonly of: number } }) {
+  const words = `${done.toLocaleString('en')} of ${of.toLocaleString('en')}`;
+  return (
+    <p>
+      <progress value={done} max={Math.max(1, of)} aria-label="How many are done" /> {words}
+    </p>
   );
 }

@@ -29,8 +29,8 @@ export function KeyActs({ queue, keyName, told, done }: KeyActsProps) {
               dead letter because of which it stopped stays one.
             </p>
           )}
-          does={async () => {
-            const did = await ask('ResumeKey', { queue, key: keyName });
+          does={async ({ reason }) => {
+            const did = await ask('ResumeKey', { queue, key: keyName, reason });
             return did.resumed === true
               ? `Key ${name} goes on; it is ${stateWords(did.state).word} now.`
               : `Key ${name} was not parked any more.`;
@@ -49,7 +49,7 @@ export function KeyActs({ queue, keyName, told, done }: KeyActsProps) {
               the min_interval of the key. Attempts are not counted anew. A wait for other items is not ended by this.
             </p>
           )}
-          does={async () => retried(name, await ask('RetryNow', { queue, key: keyName }))}
+          does={async ({ reason }) => retried(name, await ask('RetryNow', { queue, key: keyName, reason }))}
           done={done}
         />
       )}
@@ -66,8 +66,8 @@ export function KeyActs({ queue, keyName, told, done }: KeyActsProps) {
               from then on, but what it does elsewhere is not stopped.
             </p>
           )}
-          does={async () => {
-            const did = await ask('EvictHolder', { queue, key: keyName });
+          does={async ({ reason }) => {
+            const did = await ask('EvictHolder', { queue, key: keyName, reason });
             if (did.evicted !== true) return `Nobody held key ${name} any more.`;
             return `${plainName(did.consumerId ?? '')} was evicted (token ${did.token ?? '0'}); ${counted(did.itemsReturned ?? 0, 'item')} went back. Key ${name} is ${stateWords(did.state).word} now.`;
           }}

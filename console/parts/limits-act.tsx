@@ -35,12 +35,13 @@ export function LimitsAct({ queue, done }: LimitsActProps) {
           <NumberField label="Live turns (max_in_flight)" value={inFlight} step="1" />
         </div>
       }
-      does={async () => {
+      does={async ({ reason }) => {
         const rate = Number(perSecond.value);
         const told = await ask('SetLimits', {
           queue: name,
           rate: { perSecond: rate, burst: rate === 0 ? 0 : Number(burst.value) },
           maxInFlight: Number(inFlight.value),
+          reason,
         });
         const now =
           told.rate === undefined

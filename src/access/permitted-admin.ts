@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type {
   Administration,
+  Changed,
   DeadLetterPage,
   EvictionView,
   GetItemRequest,
@@ -150,11 +151,11 @@ export class PermittedAdministration implements Administration {
     return { ok: true, value: { ...found.value, deadLetters } };
   }
 
-  async redrive(choice: ItemChoice): Promise<Result<number>> {
+  async redrive(choice: ItemChoice): Promise<Result<Changed>> {
     return this.#refused('operate', choice.queue) ?? this.admin.redrive(choice);
   }
 
-  async discard(choice: ItemChoice, waiting: boolean): Promise<Result<number>> {
+  async discard(choice: ItemChoice, waiting: boolean): Promise<Result<Changed>> {
     return this.#refused('operate', choice.queue) ?? this.admin.discard(choice, waiting);
   }
 

@@ -5,9 +5,10 @@ import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { optionsOf } from './group-options.js';
 import { type SidecarOptions, sidecarOptions } from './options.js';
+import { type Reasoned, reasonOption } from './reason.js';
 import { withSidecar } from './sidecar.js';
 
-interface FinalizeOptions extends SidecarOptions {
+interface FinalizeOptions extends SidecarOptions, Reasoned {
   readonly json?: boolean;
 }
 
@@ -26,13 +27,15 @@ export function registerFinalize(cluster: Command): void {
     .summary('fix the format of rows after an upgrade')
     .description('Fixes the format of rows: no older version comes back.')
     .option('--json', 'print one JSON object');
-  sidecarOptions(command)
+  sidecarOptions(reasonOption(command))
     .addHelpText('after', HELP)
     .action((_: unknown, self: Command) => act(() => finalize(optionsOf<FinalizeOptions>(self, cluster))));
 }
 
 async function finalize(options: FinalizeOptions): Promise<number> {
-  const { format, changed } = await withSidecar(options, ({ admin }) => admin.finalizeCluster());
+  const { format, changed } = await withSidecar(options, ({ admin }) =>
+    admin.finalizeCluster({ reason: options.reason }),
+  );
   const text = changed
     ? `rows are in format ${format} from now on`
     : `nothing to finalize: rows are in format ${format}, the newest that this version knows`;

@@ -8,9 +8,10 @@ import { CommandFailure } from './failure.js';
 import { optionsOf } from './group-options.js';
 import { type SidecarOptions, sidecarOptions, wholeBetween } from './options.js';
 import { plain } from './output.js';
+import { type Reasoned, reasonOption } from './reason.js';
 import { withSidecar } from './sidecar.js';
 
-interface MoveOptions extends SidecarOptions {
+interface MoveOptions extends SidecarOptions, Reasoned {
   readonly anywhere?: boolean;
   readonly json?: boolean;
 }
@@ -44,7 +45,7 @@ export function registerMove(cluster: Command): void {
     .description('Hands a partition over to a member, and keeps it there as long as that member lives.')
     .option('--anywhere', 'keep it nowhere any more: the cluster chooses')
     .option('--json', 'print one JSON object');
-  sidecarOptions(command)
+  sidecarOptions(reasonOption(command))
     .addHelpText('after', HELP)
     .action((partition: number, member: string | undefined, _: unknown, self: Command) =>
       act(() => move(partition, member, optionsOf(self, cluster))),
@@ -55,8 +56,9 @@ async function move(partition: number, member: string | undefined, options: Move
   const anywhere = options.anywhere === true;
   if (anywhere === (member !== undefined))
     throw new CommandFailure('say either a MEMBER or --anywhere; "keyturn cluster" shows the members', EXIT.usage);
+  const why = { reason: options.reason };
   const moved = await withSidecar(options, ({ admin }) =>
-    member === undefined ? admin.releasePartition(partition) : admin.movePartition(partition, member),
+    member === undefined ? admin.releasePartition(partition, why) : admin.movePartition(partition, member, why),
   );
   process.stdout.write(
     options.json === true ? `${harmlessJson(toJson(partition, moved))}\n` : toText(partition, moved),

@@ -10,9 +10,10 @@ import { CommandFailure } from './failure.js';
 import { optionsOf } from './group-options.js';
 import { type SidecarOptions, sidecarOptions } from './options.js';
 import { amount, plain, ranges } from './output.js';
+import { type Reasoned, reasonOption } from './reason.js';
 import { withSidecar } from './sidecar.js';
 
-interface RestoreOptions extends SidecarOptions {
+interface RestoreOptions extends SidecarOptions, Reasoned {
   readonly acceptLoss?: boolean;
   readonly yes?: boolean;
   readonly json?: boolean;
@@ -49,7 +50,7 @@ export function registerRestore(cluster: Command): void {
     .option('--accept-loss', 'let partitions that no live member keeps begin empty')
     .option('--yes', 'do not ask before that')
     .option('--json', 'print one JSON object');
-  sidecarOptions(command)
+  sidecarOptions(reasonOption(command))
     .addHelpText('after', HELP)
     .action((partitions: readonly number[], _: unknown, self: Command) =>
       act(() => restore(partitions, optionsOf<RestoreOptions>(self, cluster))),
@@ -74,6 +75,7 @@ type Admin = Keyturn['admin'];
 
 /** First what loses nothing; a loss is asked for by name. */
 async function restoreBy(admin: Admin, partitions: readonly number[], options: RestoreOptions): Promise<RestoreInfo> {
+  const why = { reason: options.reason };
   let told = await keptOf(admin, partitions, options);
   const lost = told.partitions.filter(({ outcome }) => outcome === 'no_core').map(({ partition }) => partition);
   if (lost.length === 0 || options.acceptLoss !== true) return told;
@@ -81,20 +83,21 @@ async function restoreBy(admin: Admin, partitions: readonly number[], options: R
     `No live member keeps ${amount(lost.length, 'partition')}: ${ranges(lost)}. Let them begin empty?`,
     options,
   );
-  told = joined(told, await admin.restorePartitions({ partitions: lost, acceptLoss: true }));
-  return untilDone(admin, told);
+  told = joined(told, await admin.restorePartitions({ partitions: lost, acceptLoss: true }, why));
+  return untilDone(admin, told, why);
 }
 
 async function keptOf(admin: Admin, partitions: readonly number[], options: RestoreOptions): Promise<RestoreInfo> {
+  const why = { reason: options.reason };
   try {
-    return await untilDone(admin, await admin.restorePartitions({ partitions }));
+    return await untilDone(admin, await admin.restorePartitions({ partitions }, why), why);
   } catch (error) {
     if (!isOtherCluster(error) || options.acceptLoss !== true) throw error;
     await confirm(
       'Another cluster began in the emptied store. Drop what it has there, write this one back, and let begin empty what no live member keeps?',
       options,
     );
-    return untilDone(admin, await admin.restorePartitions({ partitions, acceptLoss: true }));
+    return untilDone(admin, await admin.restorePartitions({ partitions, acceptLoss: true }, why), why);
   }
 }
 
@@ -102,14 +105,14 @@ function isOtherCluster(error: unknown): boolean {
   return error instanceof KeyturnError && error.reason === 'OTHER_CLUSTER';
 }
 
-async function untilDone(admin: Admin, first: RestoreInfo): Promise<RestoreInfo> {
+async function untilDone(admin: Admin, first: RestoreInfo, why: Reasoned): Promise<RestoreInfo> {
   let told = first;
   for (let left = MOST_ROUNDS; left > 0; left -= 1) {
     const open = told.partitions.filter(({ outcome }) => outcome === 'under_way').map(({ partition }) => partition);
     if (open.length === 0) break;
     process.stderr.write(`${amount(open.length, 'partition')} under way: ${ranges(open)}\n`);
     try {
-      told = joined(told, await admin.restorePartitions({ partitions: open }));
+      told = joined(told, await admin.restorePartitions({ partitions: open }, why));
     } catch (error) {
       if (!(error instanceof KeyturnError) || error.reason !== 'NOTHING_TO_RESTORE') throw error;
       told = joined(told, { recordWritten: false, partitions: open.map((partition) => ({ ...DONE, partition })) });

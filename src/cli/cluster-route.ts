@@ -8,9 +8,10 @@ import { CommandFailure } from './failure.js';
 import { optionsOf } from './group-options.js';
 import { type SidecarOptions, sidecarOptions, wholeBetween } from './options.js';
 import { plain, ranges } from './output.js';
+import { type Reasoned, reasonOption } from './reason.js';
 import { withSidecar } from './sidecar.js';
 
-interface RouteOptions extends SidecarOptions {
+interface RouteOptions extends SidecarOptions, Reasoned {
   readonly group?: string;
   readonly spread?: number;
   readonly acceptLoss?: boolean;
@@ -51,7 +52,7 @@ export function registerRoute(cluster: Command): void {
     .option('--spread <n>', 'over so many parts, by key', wholeBetween(1, MOST_SPREAD))
     .option('--accept-loss', 'forget what is only remembered of it')
     .option('--json', 'print one JSON object');
-  sidecarOptions(command)
+  sidecarOptions(reasonOption(command))
     .addHelpText('after', HELP)
     .action((queue: string, _: unknown, self: Command) => act(() => route(queue, optionsOf(self, cluster))));
 }
@@ -65,7 +66,9 @@ async function route(queue: string, options: RouteOptions): Promise<number> {
     );
   if (acceptLoss && group === undefined && spread === undefined)
     throw new CommandFailure('--accept-loss changes nothing alone: say --group or --spread', EXIT.usage);
-  const routed = await withSidecar(options, ({ admin }) => admin.routeQueue({ queue, group, spread, acceptLoss }));
+  const routed = await withSidecar(options, ({ admin }) =>
+    admin.routeQueue({ queue, group, spread, acceptLoss }, { reason: options.reason }),
+  );
   process.stdout.write(options.json === true ? `${harmlessJson(toJson(routed))}\n` : toText(routed, options));
   return EXIT.ok;
 }

@@ -3,16 +3,19 @@ import type { DeadLetterPage, DeadLetterView, ItemChoiceCall, Keyturn, Unavailab
 import type { Command } from 'commander';
 import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
+import { type BulkOutcome, inSteps, type Step } from './bulk.js';
+import { type FilterOptions, filterOf, filterOptions } from './dead-letter-filter.js';
 import { EXIT } from './exit-codes.js';
 import { CommandFailure } from './failure.js';
 import { findQueue, tellNoQueue } from './find-queue.js';
 import { tellIncomplete, unavailableIn } from './incomplete.js';
 import { collect, type SidecarOptions, sidecarOptions, text, wholeBetween } from './options.js';
 import { ago, alignColumns, count, isoInstant, plain } from './output.js';
+import { type Reasoned, reasonOption } from './reason.js';
 import { withSidecar } from './sidecar.js';
 import { traceIdOf } from './trace-id.js';
 
-interface QueueOptions extends SidecarOptions {
+interface QueueOptions extends SidecarOptions, FilterOptions {
   readonly queue: string;
   readonly key?: string;
   readonly json?: boolean;
@@ -23,8 +26,9 @@ interface ListOptions extends QueueOptions {
   readonly pageToken?: string;
 }
 
-interface ChoiceOptions extends QueueOptions {
+interface ChoiceOptions extends QueueOptions, Reasoned {
   readonly itemId?: readonly string[];
+  readonly dryRun?: boolean;
 }
 
 interface DiscardOptions extends ChoiceOptions {
@@ -36,8 +40,12 @@ interface DiscardOptions extends ChoiceOptions {
 const LARGEST_PAGE = 1_000;
 
 const HELP = `
+--cause, --error, --after and --before choose by what went wrong and when; --dry-run says how many that are. What is done to
+many is done in steps: a terminal shows how far it is, and Ctrl-C calls the rest off.
+
 Examples:
   $ keyturn dead-letters list --queue orders
+  $ keyturn dead-letters redrive --queue orders --error "connection refused" --after 2h --dry-run
   $ keyturn dead-letters redrive --queue orders --key customer-7
   $ keyturn dead-letters discard --queue orders --item-id 41 --item-id 42
 `;
@@ -62,19 +70,21 @@ function registerList(group: Command): void {
 }
 
 function registerRedrive(group: Command): void {
-  common(group.command('redrive'))
+  common(reasonOption(group.command('redrive')))
     .description(
       'Puts dead letters back before what waits, attempts from 1. Without --key and --item-id: all of the queue.',
     )
     .option('--item-id <id>', 'only this one, may be given again', collect)
+    .option('--dry-run', 'change nothing, say how many it would be')
     .action((options: ChoiceOptions) => act(() => redrive(options)));
 }
 
 function registerDiscard(group: Command): void {
-  common(group.command('discard'))
+  common(reasonOption(group.command('discard')))
     .description('Removes dead letters for good. Without --key and --item-id: all of the queue, and only with --yes.')
     .option('--item-id <id>', 'only this one, may be given again', collect)
     .option('--waiting', 'also items that still wait')
+    .option('--dry-run', 'change nothing, say how many it would be')
     .option('--yes', 'yes, all of them')
     .action((options: DiscardOptions) => act(() => discard(options)));
 }
@@ -84,7 +94,7 @@ function common(command: Command): Command {
     .requiredOption('--queue <queue>', 'the queue', text)
     .option('--key <key>', 'only those of this key')
     .option('--json', 'print one JSON object');
-  return sidecarOptions(narrowed);
+  return sidecarOptions(filterOptions(narrowed));
 }
 
 async function list(options: ListOptions): Promise<number> {
@@ -114,13 +124,15 @@ interface Pages {
   readonly unavailable: readonly Unavailable[];
 }
 
-async function readPages(client: Keyturn, { queue, key, limit, pageToken }: ListOptions): Promise<Pages> {
+async function readPages(client: Keyturn, options: ListOptions): Promise<Pages> {
+  const { queue, key, limit, pageToken } = options;
+  const filter = filterOf(options);
   const letters: DeadLetterView[] = [];
   const pages: DeadLetterPage[] = [];
   let next = pageToken ?? '';
   do {
     const pageSize = Math.min(limit - letters.length, LARGEST_PAGE);
-    const page = await client.admin.listDeadLetters({ queue, key, pageSize, pageToken: next });
+    const page = await client.admin.listDeadLetters({ queue, key, filter, pageSize, pageToken: next });
     letters.push(...page.deadLetters);
     pages.push(page);
     next = page.nextPageToken;
@@ -157,35 +169,53 @@ function toJson({ item, key, attempts, lastError, diedAt, cause }: DeadLetterVie
   };
 }
 
-/** How many were changed; 0 of a queue that is not there is said to be that. */
-async function change(options: ChoiceOptions, run: (admin: Keyturn['admin']) => Promise<number>): Promise<number> {
-  return withSidecar(options, async ({ admin }) => {
-    const changed = await run(admin);
-    if (changed === 0 && (await findQueue(admin, options.queue)) === undefined) tellNoQueue(options.queue);
-    return changed;
-  });
-}
-
 async function redrive(options: ChoiceOptions): Promise<number> {
-  const redriven = await change(options, (admin) => admin.redrive(choiceOf(options)));
-  process.stdout.write(options.json === true ? `${harmlessJson({ redriven })}\n` : `${count(redriven)} redriven\n`);
-  return EXIT.ok;
+  const outcome = await change(options, (admin, choice, bounds, why) => admin.redriveSome(choice, bounds, why));
+  return tell(outcome, options, 'redriven');
 }
 
 async function discard(options: DiscardOptions): Promise<number> {
-  const { key, itemId, waiting, yes } = options;
-  if (key === undefined && itemId === undefined && yes !== true) {
+  const { key, itemId, waiting, yes, dryRun } = options;
+  const isAll = key === undefined && itemId === undefined && filterOf(options) === undefined;
+  if (isAll && yes !== true && dryRun !== true) {
     const what = waiting === true ? 'dead letters and waiting items' : 'dead letters';
     throw new CommandFailure(
       `this would discard all ${what} of ${options.queue} for good; say --yes if you mean it`,
       EXIT.usage,
     );
   }
-  const discarded = await change(options, (admin) => admin.discard(choiceOf(options), waiting === true));
-  process.stdout.write(options.json === true ? `${harmlessJson({ discarded })}\n` : `${count(discarded)} discarded\n`);
-  return EXIT.ok;
+  const outcome = await change(options, (admin, choice, bounds, why) =>
+    admin.discardSome({ ...choice, waiting }, bounds, why),
+  );
+  return tell(outcome, options, 'discarded');
 }
 
-function choiceOf({ queue, key, itemId }: ChoiceOptions): ItemChoiceCall {
-  return { queue, key, itemIds: itemId };
+/** How many were changed; 0 of a queue that is not there is said to be that. */
+async function change(options: ChoiceOptions, step: Step): Promise<BulkOutcome> {
+  return withSidecar(options, async ({ admin }) => {
+    const { dryRun, reason } = options;
+    const choice = choiceOf(options);
+    const outcome =
+      dryRun === true
+        ? { ...(await step(admin, choice, { dryRun }, { reason })), isCalledOff: false }
+        : await inSteps((part, bounds) => step(admin, part, bounds, { reason }), choice);
+    if (outcome.chosen === 0 && (await findQueue(admin, options.queue)) === undefined) tellNoQueue(options.queue);
+    return outcome;
+  });
+}
+
+function tell({ changed, chosen, isCalledOff }: BulkOutcome, { json, dryRun }: ChoiceOptions, done: string): number {
+  if (json === true) {
+    const rest =
+      dryRun === true ? { chosen, dry_run: true } : { ...(isCalledOff && { called_off: true, left: chosen }) };
+    process.stdout.write(`${harmlessJson({ [done]: changed, ...rest })}\n`);
+  } else if (dryRun === true) process.stdout.write(`${count(chosen)} would be ${done}\n`);
+  else
+    process.stdout.write(`${count(changed)} ${done}${isCalledOff ? `; called off, ${count(chosen)} are left` : ''}\n`);
+  return isCalledOff ? EXIT.failure : EXIT.ok;
+}
+
+function choiceOf(options: ChoiceOptions): ItemChoiceCall {
+  const { queue, key, itemId } = options;
+  return { queue, key, itemIds: itemId, filter: filterOf(options) };
 }

@@ -6,9 +6,10 @@ import { act, StopSignals } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { type SidecarOptions, sidecarOptions, text } from './options.js';
 import { ago, amount, humanDuration, isoInstant, plain } from './output.js';
+import { type Reasoned, reasonOption } from './reason.js';
 import { withSidecar } from './sidecar.js';
 
-interface LeaderOptions extends SidecarOptions {
+interface LeaderOptions extends SidecarOptions, Reasoned {
   readonly watch?: boolean;
   readonly yield?: boolean;
   readonly json?: boolean;
@@ -35,7 +36,7 @@ export function registerLeader(program: Command): void {
     .option('--watch', 'go on, and show every change')
     .addOption(new Option('--yield', 'ask the leader to hand over').conflicts('watch'))
     .option('--json', 'print JSON');
-  sidecarOptions(command)
+  sidecarOptions(reasonOption(command))
     .addHelpText('after', HELP)
     .action((group: string, options: LeaderOptions) => act(() => leader(group, options)));
 }
@@ -44,7 +45,8 @@ async function leader(group: string, options: LeaderOptions): Promise<number> {
   const json = options.json === true;
   if (options.watch === true) return watch(group, options, json);
   return withSidecar(options, async (client) => {
-    const asked = options.yield === true ? await client.admin.yieldLeader(group) : undefined;
+    const asked =
+      options.yield === true ? await client.admin.yieldLeader(group, { reason: options.reason }) : undefined;
     const info = await client.admin.getLeader(group);
     if (asked !== undefined && !json) {
       process.stdout.write(

@@ -8,9 +8,10 @@ import { CommandFailure } from './failure.js';
 import { findQueue, tellNewQueue, tellNoQueue } from './find-queue.js';
 import { type SidecarOptions, sidecarOptions, wholeBetween } from './options.js';
 import { alignColumns, count } from './output.js';
+import { type Reasoned, reasonOption } from './reason.js';
 import { withSidecar } from './sidecar.js';
 
-interface LimitsOptions extends SidecarOptions {
+interface LimitsOptions extends SidecarOptions, Reasoned {
   readonly rate?: number | 'none';
   readonly burst?: number;
   readonly maxInFlight?: number | 'none';
@@ -42,7 +43,7 @@ export function registerLimits(program: Command): void {
     )
     .option('--max-in-flight <n>', 'live turns, or none', maxInFlight)
     .option('--json', 'print one JSON object');
-  sidecarOptions(command)
+  sidecarOptions(reasonOption(command))
     .addHelpText('after', HELP)
     .action((queue: string, options: LimitsOptions) => act(() => limits(queue, options)));
 }
@@ -62,7 +63,7 @@ async function limits(queue: string, options: LimitsOptions): Promise<number> {
   const change = changeOf(options);
   const view = await withSidecar(options, async ({ admin }) => {
     const isThere = (await findQueue(admin, queue)) !== undefined;
-    const now = await admin.setLimits(queue, change);
+    const now = await admin.setLimits(queue, change, { reason: options.reason });
     if (!isThere) (isEmpty(change) ? tellNoQueue : tellNewQueue)(queue);
     return now;
   });

@@ -1,5 +1,5 @@
 /** What an operator changes: one command each, which says what changed. */
-import type { Keyturn, QueueInfo } from '@keyturn/client';
+import type { Keyturn, QueueInfo, RetryNowCall } from '@keyturn/client';
 import type { Command } from 'commander';
 import { harmless, harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
@@ -8,9 +8,10 @@ import { CommandFailure } from './failure.js';
 import { findQueue, tellNewQueue, tellNoQueue } from './find-queue.js';
 import { type SidecarOptions, sidecarOptions, text } from './options.js';
 import { amount, humanDuration, plain } from './output.js';
+import { type Reasoned, reasonOption } from './reason.js';
 import { withSidecar } from './sidecar.js';
 
-interface OperateOptions extends SidecarOptions {
+interface OperateOptions extends SidecarOptions, Reasoned {
   readonly json?: boolean;
 }
 
@@ -62,7 +63,9 @@ export function registerResume(program: Command): void {
     .description('Lets a parked key go on, or a paused queue.')
     .action((queue: string, key: string | undefined, options: OperateOptions) =>
       act(() =>
-        perform(options, (admin) => (key === undefined ? resumeQueue(admin, queue) : resumeKey(admin, queue, key))),
+        perform(options, (admin, why) =>
+          key === undefined ? resumeQueue(admin, queue, why) : resumeKey(admin, queue, key, why),
+        ),
       ),
     );
 }
@@ -71,7 +74,9 @@ export function registerPause(program: Command): void {
   command(program, 'pause', '<queue>', PAUSE_HELP)
     .summary('hold a queue back until it is resumed')
     .description('Holds a queue back: it gives no turns until it is resumed.')
-    .action((queue: string, options: OperateOptions) => act(() => perform(options, (admin) => pause(admin, queue))));
+    .action((queue: string, options: OperateOptions) =>
+      act(() => perform(options, (admin, why) => pause(admin, queue, why))),
+    );
 }
 
 export function registerEvict(program: Command): void {
@@ -79,7 +84,7 @@ export function registerEvict(program: Command): void {
     .summary('take the turn of a key away from its holder')
     .description('Takes the turn of a key away from its holder.')
     .action((queue: string, key: string, options: OperateOptions) =>
-      act(() => perform(options, (admin) => evict(admin, queue, key))),
+      act(() => perform(options, (admin, why) => evict(admin, queue, key, why))),
     );
 }
 
@@ -89,17 +94,21 @@ export function registerRetry(program: Command): void {
     .description('Lets a key or an item that waits for a time start now.')
     .option('--item-id <id>', 'the item, instead of a key', text)
     .action((queue: string, key: string | undefined, options: OperateOptions & { readonly itemId?: string }) =>
-      act(() => perform(options, (admin) => retry(admin, queue, key, options.itemId))),
+      act(() => perform(options, (admin, why) => retry(admin, { queue, key, itemId: options.itemId }, why))),
     );
 }
 
 function command(program: Command, name: string, operands: string, help: string): Command {
   const made = program.command(`${name} ${operands}`).option('--json', 'print one JSON object');
-  return sidecarOptions(made).addHelpText('after', help);
+  return sidecarOptions(reasonOption(made)).addHelpText('after', help);
 }
 
-async function perform(options: OperateOptions, change: (admin: Admin) => Promise<Outcome>): Promise<number> {
-  const { sentence, json } = await withSidecar(options, ({ admin }) => change(admin));
+async function perform(
+  options: OperateOptions,
+  change: (admin: Admin, why: Reasoned) => Promise<Outcome>,
+): Promise<number> {
+  const { reason } = options;
+  const { sentence, json } = await withSidecar(options, ({ admin }) => change(admin, { reason }));
   process.stdout.write(options.json === true ? `${harmlessJson(json)}\n` : `${sentence}\n`);
   return EXIT.ok;
 }
@@ -116,8 +125,8 @@ async function lookFor(admin: Admin, queue: string): Promise<QueueInfo | undefin
   return info;
 }
 
-async function resumeKey(admin: Admin, queue: string, key: string): Promise<Outcome> {
-  const { resumed, state } = await admin.resumeKey(queue, key);
+async function resumeKey(admin: Admin, queue: string, key: string, why: Reasoned): Promise<Outcome> {
+  const { resumed, state } = await admin.resumeKey(queue, key, why);
   await lookFor(admin, queue);
   const sentence = resumed
     ? `key ${plain(key)} in queue ${queue} goes on, now ${state}`
@@ -125,9 +134,9 @@ async function resumeKey(admin: Admin, queue: string, key: string): Promise<Outc
   return { sentence, json: { queue, key, resumed, state } };
 }
 
-async function resumeQueue(admin: Admin, queue: string): Promise<Outcome> {
+async function resumeQueue(admin: Admin, queue: string, why: Reasoned): Promise<Outcome> {
   const before = await findQueue(admin, queue);
-  await admin.resumeQueue(queue);
+  await admin.resumeQueue(queue, why);
   if (before === undefined) tellNoQueue(queue);
   const done = before?.paused === true ? 'gives turns again' : 'was not paused';
   return { sentence: `queue ${plain(queue)} ${done}${parkedKeys(before)}`, json: { queue, paused: false } };
@@ -140,17 +149,17 @@ function parkedKeys(info: QueueInfo | undefined): string {
   return `; ${amount(parked, 'key')} of it ${parked === 1 ? 'is' : 'are'} parked: "keyturn resume ${info.name} KEY" lets one go on`;
 }
 
-async function pause(admin: Admin, queue: string): Promise<Outcome> {
+async function pause(admin: Admin, queue: string, why: Reasoned): Promise<Outcome> {
   const isThere = (await findQueue(admin, queue)) !== undefined;
-  await admin.pauseQueue(queue);
+  await admin.pauseQueue(queue, why);
   if (!isThere) tellNewQueue(queue);
   const sentence = `queue ${plain(queue)} gives no turns until "keyturn resume ${plain(queue)}"`;
   return { sentence, json: { queue, paused: true } };
 }
 
-async function evict(admin: Admin, queue: string, key: string): Promise<Outcome> {
+async function evict(admin: Admin, queue: string, key: string, why: Reasoned): Promise<Outcome> {
   if (key === '') throw new CommandFailure(KEYLESS_TURNS, EXIT.usage);
-  const { evicted, token, consumerId, itemsReturned, state } = await admin.evictHolder(queue, key);
+  const { evicted, token, consumerId, itemsReturned, state } = await admin.evictHolder(queue, key, why);
   await lookFor(admin, queue);
   const name = `key ${plain(key)} in queue ${queue}`;
   if (!evicted) return { sentence: `nobody holds ${name}: it is ${state}`, json: { queue, key, evicted, state } };
@@ -161,15 +170,10 @@ async function evict(admin: Admin, queue: string, key: string): Promise<Outcome>
   };
 }
 
-async function retry(
-  admin: Admin,
-  queue: string,
-  key: string | undefined,
-  itemId: string | undefined,
-): Promise<Outcome> {
+async function retry(admin: Admin, { queue, key, itemId }: RetryNowCall, why: Reasoned): Promise<Outcome> {
   if (key !== undefined && itemId !== undefined) throw new CommandFailure(ONE_OF_TWO, EXIT.usage);
   if ((key === undefined || key === '') && itemId === undefined) throw new CommandFailure(WHICH, EXIT.usage);
-  const view = await admin.retryNow({ queue, key, itemId });
+  const view = await admin.retryNow({ queue, key, itemId }, why);
   const name = `key ${plain(view.key)} in queue ${queue}`;
   const early = view.wasUntil === undefined ? '' : `, ${humanDuration(view.wasUntil - Date.now())} early`;
   const still = view.why === '' ? '' : `; ${view.why}`;

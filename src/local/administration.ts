@@ -1,5 +1,6 @@
 import type {
   Administration,
+  Changed,
   DeadLetterPage,
   GetItemRequest,
   ItemChoice,
@@ -123,16 +124,24 @@ export class LocalAdministration implements Administration {
     return this.#inSlices(scan.value, (page) => this.loop.store?.page(page) ?? { ok: true, value: page });
   }
 
-  async redrive(choice: ItemChoice): Promise<Result<number>> {
+  async redrive(choice: ItemChoice): Promise<Result<Changed>> {
     return this.#walks(choice.queue, (clock) => [this.loop.core.redrive(choice, CHANGED, clock)]);
   }
 
-  async discard(choice: ItemChoice, waiting: boolean): Promise<Result<number>> {
+  async discard(choice: ItemChoice, waiting: boolean): Promise<Result<Changed>> {
     const { core } = this.loop;
-    return this.#walks(choice.queue, (clock) => {
-      const dead = core.discardDead(choice, CHANGED, clock);
-      return waiting ? [dead, core.discardWaiting(choice, CHANGED, clock)] : [dead];
-    });
+    let left = choice.most ?? Number.POSITIVE_INFINITY;
+    const after = ({ done }: Changed) => {
+      left -= done;
+    };
+    return this.#walks(
+      choice.queue,
+      (clock) => {
+        const dead = core.discardDead(choice, CHANGED, clock);
+        return waiting ? [dead, core.discardWaiting(choice, CHANGED, clock, () => left)] : [dead];
+      },
+      after,
+    );
   }
 
   watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch> {
@@ -171,16 +180,20 @@ export class LocalAdministration implements Administration {
   }
 
   /** Walks that change something in this queue, all begun now: resolves when all of it is on the disk. */
-  async #walks(queue: string, begin: (clock: () => number) => readonly Walk[]): Promise<Result<number>> {
+  async #walks(
+    queue: string,
+    begin: (clock: () => number) => readonly Walk[],
+    after: (changed: Changed) => void = () => undefined,
+  ): Promise<Result<Changed>> {
     const refusal = this.loop.store?.availability.refusal(queue);
     if (refusal !== undefined) return { ok: false, refusal };
     this.#now();
-    const walks: Generator<undefined, number>[] = [];
+    const walks: Generator<undefined, Changed>[] = [];
     for (const walk of begin(() => this.loop.now())) {
       if (!walk.ok) return walk;
       if (walk.value !== undefined) walks.push(walk.value);
     }
-    return this.#inSlices(oneAfterTheOther(walks), (value) => this.#written(queue, { ok: true, value }));
+    return this.#inSlices(oneAfterTheOther(walks, after), (value) => this.#written(queue, { ok: true, value }));
   }
 
   async #written<T>(queue: string, result: Result<T>): Promise<Result<T>> {
@@ -214,8 +227,15 @@ export class LocalAdministration implements Administration {
 }
 
 /** @returns how many they changed together */
-function* oneAfterTheOther(walks: readonly Generator<undefined, number>[]): Generator<undefined, number> {
-  let changed = 0;
-  for (const walk of walks) changed += yield* walk;
-  return changed;
+function* oneAfterTheOther(
+  walks: readonly Generator<undefined, Changed>[],
+  after: (changed: Changed) => void,
+): Generator<undefined, Changed> {
+  let all: Changed = { done: 0, chosen: 0 };
+  for (const walk of walks) {
+    const changed = yield* walk;
+    after(changed);
+    all = { done: all.done + changed.done, chosen: all.chosen + changed.chosen, asOf: all.asOf ?? changed.asOf };
+  }
+  return all;
 }

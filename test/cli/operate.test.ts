@@ -126,6 +126,38 @@ describe('commands of operators', { timeout: 400_000 }, () => {
     assert.deepEqual([told.key, told.changed], ['other', true]);
   });
 
+  it('dead-letters chooses by what went wrong, says how many that are, and does it', async () => {
+    const died = async (key: string, error: string) => {
+      await submit('mended', key);
+      const { deliveries } = await sidecar.client.acquire({ queues: ['mended'], consumerId: 'worker-1' });
+      const [delivery] = deliveries;
+      assert.ok(delivery);
+      await sidecar.client.nack({ ...delivery.turn, kind: 'dead_letter', error });
+    };
+    for (const [key, error] of [
+      ['a', 'no route'],
+      ['b', 'no route'],
+      ['c', 'bad zip'],
+    ] as const)
+      await died(key, error);
+    const of = ['--queue', 'mended', '--error', 'no route'];
+    assert.equal(await said('dead-letters', 'redrive', ...of, '--dry-run'), '2 would be redriven\n');
+    assert.deepEqual(await json('dead-letters', 'discard', ...of, '--dry-run'), {
+      discarded: 0,
+      chosen: 2,
+      dry_run: true,
+    });
+    assert.equal((await said('dead-letters', 'list', ...of)).trim().split('\n').length, 3);
+    assert.equal(await said('dead-letters', 'list', ...of, '--before', '1h'), 'no dead letters\n');
+    assert.equal(
+      await said('dead-letters', 'redrive', ...of, '--after', '1h', '--reason', 'the route is back'),
+      '2 redriven\n',
+    );
+    assert.deepEqual(await json('dead-letters', 'discard', '--queue', 'mended', '--cause', 'refused'), {
+      discarded: 1,
+    });
+  });
+
   it('limits shows and changes what a queue may do', async () => {
     await submit('limited', 'k');
     assert.deepEqual(await json('limits', 'limited'), { queue: 'limited', rate: null, max_in_flight: null });

@@ -50,12 +50,12 @@ describe('the console', needs([CHROMIUM]), () => {
     return open(t, `/key?${new URLSearchParams({ queue, key })}`);
   }
   /** Leaves a dead letter. */
-  async function dead(queue: string, key: string): Promise<void> {
+  async function dead(queue: string, key: string, error = 'broken'): Promise<void> {
     const { client } = scene;
     await client.submit(queue, { key, payload: Buffer.from('x') });
     const { deliveries } = await client.acquire({ queues: [queue], wait: 10_000 });
     for (const { turn } of deliveries)
-      await client.nack({ queue, key: turn.key, token: turn.token, kind: 'dead_letter', error: 'broken' });
+      await client.nack({ queue, key: turn.key, token: turn.token, kind: 'dead_letter', error });
   }
   const why = (page: Page): Locator => page.locator('.why-sentence');
 
@@ -249,6 +249,7 @@ describe('the console', needs([CHROMIUM]), () => {
 
         await button.press('Enter');
         await dialog.getByText(says).waitFor();
+        await dialog.getByLabel(/^Reason/).fill(`because of ${name}`);
         deepStrictEqual(await seriousFindings(page), []);
         await dialog.getByRole('button', { name, exact: true }).press('Enter');
         await dialog.getByText(did).waitFor();
@@ -256,6 +257,62 @@ describe('the console', needs([CHROMIUM]), () => {
         await dialog.waitFor({ state: 'detached' });
       });
     }
+  });
+
+  it('takes what fits a filter: as many as it says, and no others', async (t) => {
+    for (const [key, error] of [
+      ['a', 'no route'],
+      ['b', 'no route'],
+      ['c', 'bad zip'],
+    ] as const)
+      await dead('sorted', key, error);
+    const page = await open(t, '/dead-letters?queue=sorted');
+    await page.getByRole('heading', { name: /2 × .*no route/ }).waitFor();
+    await page.getByLabel('Last error contains').fill('bad');
+    await page.getByRole('heading', { name: /no route/ }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Discard those that fit…' }).press('Enter');
+    await page.getByText(/Removes 1 dead letter of queue sorted that fit the filter for good/).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Last error contains').fill('');
+    await page.getByLabel('Cause').selectOption('dependency');
+    await page.getByText('None that fits.').waitFor();
+    await page.getByLabel('Cause').selectOption('refused');
+    await page.getByRole('button', { name: 'Redrive those that fit…' }).press('Enter');
+    await page.getByText(/Puts 3 dead letters of queue sorted that fit the filter back/).waitFor();
+  });
+
+  it('does what is done to many in steps: shows how far it is, and calls off the rest', async (t) => {
+    const many = 4_500;
+    const keys = Array.from({ length: many }, (_, at) => `k${at}`);
+    for (let from = 0; from < many; from += 500)
+      await scene.client.submit({ queue: 'many', items: keys.slice(from, from + 500).map((key) => ({ key })) });
+    for (let left = many; left > 0; ) {
+      const { deliveries } = await scene.client.acquire({ queues: ['many'], consumerId: 'w', maxTurns: 100 });
+      await Promise.all(
+        deliveries.map(({ turn }) => scene.client.nack({ ...turn, kind: 'dead_letter', error: 'bad' })),
+      );
+      left -= deliveries.length;
+    }
+    const page = await open(t, '/dead-letters?queue=many');
+    // The second step waits until it was called off.
+    let steps = 0;
+    const release = new Promise<void>((resolve) => {
+      void page.route('**/keyturn.v1.AdminService/Discard', async (route) => {
+        const isStep = !(route.request().postData() ?? '').includes('dryRun');
+        if (isStep && ++steps === 2) await page.getByRole('button', { name: 'Stops after this step…' }).waitFor();
+        await route.continue();
+        if (isStep) resolve();
+      });
+    });
+    await page.getByRole('button', { name: 'Discard all…' }).press('Enter');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(/Removes 4,500 dead letters of queue many/).waitFor();
+    await dialog.getByRole('button', { name: 'Discard all', exact: true }).press('Enter');
+    await release;
+    await dialog.getByText('2,000 of 4,500').waitFor();
+    await dialog.getByRole('button', { name: 'Call off the rest' }).press('Enter');
+    await dialog.getByText('Called off: 4,000 dead letters are gone, 500 are left.').waitFor();
+    deepStrictEqual(steps, 2);
   });
 
   it('says that the sidecar is away, keeps what it showed, and comes back by itself', async (t) => {
@@ -447,6 +504,29 @@ queues: { orders: {} }
     await page.getByRole('link', { name: 'needle' }).waitFor();
     const lost = await open(t, '/item?queue=looked-for&id=nothing');
     await why(lost).getByText('Nothing is known of this id').waitFor();
+  });
+
+  it('shows what an item waits for as a tree, branch by branch, down to the one that keeps all of them', async (t) => {
+    const { client } = scene;
+    const chain = ['root', 'trunk', 'branch', 'leaf'];
+    for (const [at, itemId] of chain.entries()) {
+      const before = chain[at - 1];
+      await client.submit('forest', {
+        key: itemId,
+        itemId,
+        ...(before && { after: [{ queue: 'forest', itemId: before }] }),
+      });
+    }
+    const page = await open(t, `/item?${new URLSearchParams({ queue: 'forest', id: 'leaf' })}`);
+    const tree = page.getByRole('region', { name: 'How it stands' });
+    await tree.getByRole('link', { name: 'branch' }).waitFor();
+    for (const next of ['trunk', 'root']) {
+      await tree.getByText('waits for 1 other item', { exact: true }).last().click();
+      await tree.getByRole('link', { name: next }).waitFor();
+    }
+    deepStrictEqual(await seriousFindings(page), []);
+    await tree.getByRole('link', { name: 'root' }).press('Enter');
+    await page.getByRole('heading', { name: /Item root/ }).waitFor();
   });
 
   it('shows who is connected, whose connection is broken, and what they hold', async (t) => {

@@ -7,7 +7,10 @@ import { gzipSync } from 'node:zlib';
 import { sources } from '../project/repository.js';
 
 const PAGE = fileURLToPath(new URL('../../src/console/page/', import.meta.url));
+/** What the bundler put into it. */
+const META = fileURLToPath(new URL('../../console.meta.json', import.meta.url));
 const KIB = 1_024;
+const LICENCES = 'licenses.txt';
 const FIRST = ['console.css', 'console.js', 'favicon.svg', 'index.html'];
 
 const weights = new Map(readdirSync(PAGE).map((name) => [name, gzipSync(readFileSync(PAGE + name)).length]));
@@ -32,11 +35,26 @@ test('charts are not in the first load', () => {
 
 test('nothing comes from elsewhere', () => {
   for (const name of weights.keys()) {
+    // Licences name their authors' addresses; nothing is loaded from there.
+    if (name === LICENCES) continue;
     const text = readFileSync(PAGE + name, 'utf8')
       .replaceAll('http://www.w3.org/', '')
       .replaceAll('http://console', '');
     deepStrictEqual([...text.matchAll(/https?:\/\/[a-z.]+/g)].map(String), [], name);
   }
+});
+
+test('the licence of every library that is in the page goes with it', () => {
+  const { inputs }: { readonly inputs: Readonly<Record<string, unknown>> } = JSON.parse(readFileSync(META, 'utf8'));
+  const libraries = new Set(
+    Object.keys(inputs).flatMap((path) => path.match(/node_modules\/(@[^/]+\/[^/]+|[^/]+)/)?.[1] ?? []),
+  );
+  strictEqual(libraries.size >= 5, true, [...libraries].join());
+  const parts = readFileSync(PAGE + LICENCES, 'utf8')
+    .split(`\n${'-'.repeat(80)}\n\n`)
+    .slice(1);
+  deepStrictEqual(parts.map((part) => part.slice(0, part.indexOf(' '))).sort(), [...libraries].sort());
+  for (const part of parts) strictEqual(/permission is hereby granted/i.test(part), true, part.slice(0, 80));
 });
 
 test('the page makes nothing of text but text', () => {

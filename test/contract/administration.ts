@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { CoordinatorEvent, ListQueuesRequest } from '../../src/coordinator.js';
+import type { CoordinatorEvent, LetterFilter, ListQueuesRequest } from '../../src/coordinator.js';
 import { ALL_QUEUES, bytes } from '../support/builders.js';
 import { lost, type SetStage, type Stage, told } from './stage.js';
 import type { World } from './world.js';
@@ -206,12 +206,12 @@ export function administration(set: SetStage, world: World): void {
     it('Redrive puts them back before what waits, in the order of submission, attempts from 1', async () => {
       const stage = await withDead('a', 'b', 'c');
       stage.items('d');
-      assert.equal(told(await stage.coordinator.admin.redrive({ ...ALL, itemIds: ['c', 'a', 'never'] })), 2);
+      assert.equal(told(await stage.coordinator.admin.redrive({ ...ALL, itemIds: ['c', 'a', 'never'] })).done, 2);
       const { turn, items } = stage.take();
       assert.deepEqual([items[0]?.itemId, turn.attempt], ['a', 1]);
       stage.ack(turn);
       assert.deepEqual(stage.drainIds(), ['c', 'd']);
-      assert.equal(told(await stage.coordinator.admin.redrive(ALL)), 1, 'none: all');
+      assert.equal(told(await stage.coordinator.admin.redrive(ALL)).done, 1, 'none: all');
     });
 
     it('S24: what is redriven goes before a back-off and does not wait for it', async () => {
@@ -229,8 +229,8 @@ export function administration(set: SetStage, world: World): void {
       const { admin } = stage.coordinator;
       stage.items('a', 'b');
       stage.nack(stage.take().turn, { kind: 'dead_letter' });
-      assert.equal(told(await admin.redrive({ ...ALL, key: 'other' })), 0);
-      assert.equal(told(await admin.redrive({ ...ALL, key: 'k' })), 1);
+      assert.equal(told(await admin.redrive({ ...ALL, key: 'other' })).done, 0);
+      assert.equal(told(await admin.redrive({ ...ALL, key: 'k' })).done, 1);
       assert.deepEqual(stage.drainIds(), []);
       told(await admin.resumeKey('q', 'k'));
       assert.deepEqual(stage.drainIds(), ['a', 'b']);
@@ -241,15 +241,113 @@ export function administration(set: SetStage, world: World): void {
       const { admin } = stage.coordinator;
       stage.items('flying', 'c', 'd');
       const { turn } = stage.take();
-      assert.equal(told(await admin.discard({ ...ALL, itemIds: ['a', 'c'] }, false)), 1);
-      assert.equal(told(await admin.discard(ALL, true)), 3);
+      assert.equal(told(await admin.discard({ ...ALL, itemIds: ['a', 'c'] }, false)).done, 1);
+      assert.equal(told(await admin.discard(ALL, true)).done, 3);
       assert.deepEqual(
         ['a', 'b', 'c', 'd'].map((id) => stage.await(id).value.state),
         Array(4).fill('discarded'),
       );
       assert.ok(stage.ack(turn).value);
       assert.deepEqual(stage.drainIds(), []);
-      assert.equal(told(await admin.discard(ALL, true)), 0, 'S34');
+      assert.equal(told(await admin.discard(ALL, true)).done, 0, 'S34');
+    });
+
+    describe('dead letters that fit (S455)', () => {
+      const FITS = { causes: [], errorContains: '', diedAfter: undefined, diedBefore: undefined } as const;
+      /** One of each cause, ten seconds apart, with errors of their own. */
+      const withCauses = (): Stage => {
+        const stage = set({ retry: { maxAttempts: 1, initial: 1, factor: 1, max: 1, jitter: 'none' } });
+        for (const [id, kind, error] of [
+          ['tried', 'retry', 'no connection'],
+          ['refused', 'dead_letter', 'no such customer'],
+          ['late', 'dead_letter', 'No connection'],
+        ] as const) {
+          stage.items(id);
+          stage.nack(stage.take().turn, { kind, error });
+          stage.advance(10_000);
+        }
+        return stage;
+      };
+      const listed = async (stage: Stage, filter: Partial<LetterFilter>) => {
+        const request = { ...page, pageSize: 10, filter: { ...FITS, ...filter } };
+        return told(await stage.coordinator.admin.listDeadLetters(request)).deadLetters.map(({ item }) => item.itemId);
+      };
+      const CASES: readonly (readonly [string, (start: number) => Partial<LetterFilter>, readonly string[]])[] = [
+        ['nothing set', () => ({}), ['tried', 'refused', 'late']],
+        ['one cause', () => ({ causes: ['refused'] }), ['refused', 'late']],
+        ['two causes', () => ({ causes: ['refused', 'max_attempts'] }), ['tried', 'refused', 'late']],
+        ['a cause of none', () => ({ causes: ['dependency'] }), []],
+        [
+          'a part of the error, upper and lower case told apart',
+          () => ({ errorContains: 'no ' }),
+          ['tried', 'refused'],
+        ],
+        ['a moment and later', (start) => ({ diedAfter: start + 10_000 }), ['refused', 'late']],
+        ['a moment and earlier', (start) => ({ diedBefore: start + 10_000 }), ['tried', 'refused']],
+        ['all of it', (start) => ({ causes: ['refused'], errorContains: 'conn', diedAfter: start + 10_001 }), ['late']],
+      ];
+      for (const [what, filter, ids] of CASES)
+        it(`by ${what}: ListDeadLetters, a dry run, Redrive and Discard agree`, async () => {
+          const stage = withCauses();
+          const { admin } = stage.coordinator;
+          const chosen = { ...FITS, ...filter(stage.clock.wall() - 30_000) };
+          assert.deepEqual(await listed(stage, chosen), ids);
+          for (const dry of [
+            await admin.redrive({ ...ALL, filter: chosen, dryRun: true }),
+            await admin.discard({ ...ALL, filter: chosen, dryRun: true }, false),
+          ])
+            assert.deepEqual([told(dry).done, told(dry).chosen], [0, ids.length]);
+          assert.deepEqual(await listed(stage, {}), ['tried', 'refused', 'late'], 'a dry run changes nothing');
+          const { done, chosen: fit } = told(await admin.redrive({ ...ALL, filter: chosen }));
+          assert.deepEqual([done, fit], [ids.length, ids.length]);
+          assert.deepEqual(stage.drainIds(), ids);
+          const rest = told(await admin.discard({ ...ALL, filter: FITS }, false));
+          assert.equal(rest.done, 3 - ids.length);
+        });
+
+      it('no more than the limit, first come first, and how many there were; those of one key go back together', async () => {
+        const stage = set();
+        const { admin } = stage.coordinator;
+        for (const [id, key] of [
+          ['a', 'x'],
+          ['b', 'x'],
+          ['c', 'y'],
+          ['d', 'z'],
+        ] as const) {
+          stage.submit([{ itemId: id, key }]);
+          stage.nack(stage.take().turn, { kind: 'dead_letter' });
+        }
+        const first = told(await admin.redrive({ ...ALL, most: 1 }));
+        assert.deepEqual([first.done, first.chosen], [2, 4]);
+        const second = told(await admin.discard({ ...ALL, most: 1 }, false));
+        assert.deepEqual([second.done, second.chosen], [1, 2]);
+        assert.deepEqual(await listed(stage, {}), ['d']);
+      });
+
+      it('the limit is for dead letters and items that wait together, dead letters first', async () => {
+        const stage = await withDead('a', 'b');
+        stage.items('c', 'd', 'e');
+        const { admin } = stage.coordinator;
+        const dry = told(await admin.discard({ ...ALL, dryRun: true }, true));
+        assert.deepEqual([dry.done, dry.chosen], [0, 5]);
+        const { done, chosen } = told(await admin.discard({ ...ALL, most: 3 }, true));
+        assert.deepEqual([done, chosen], [3, 5]);
+        assert.deepEqual(stage.drainIds(), ['d', 'e']);
+      });
+
+      it('what dies again is left out by the moment of the first step', async () => {
+        const stage = await withDead('a', 'b');
+        const { admin } = stage.coordinator;
+        stage.advance(1);
+        const first = told(await admin.redrive({ ...ALL, itemIds: ['a'] }));
+        stage.advance(1);
+        stage.nack(stage.take().turn, { kind: 'dead_letter' });
+        const dry = told(await admin.redrive({ ...ALL, dryRun: true }));
+        assert.equal(dry.chosen, 2);
+        const asOf = first.asOf ?? stage.clock.wall() - 1;
+        const rest = told(await admin.redrive({ ...ALL, filter: { ...FITS, diedBefore: asOf } }));
+        assert.deepEqual([rest.done, stage.drainIds()], [1, ['b']]);
+      });
     });
   });
 

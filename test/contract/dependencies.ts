@@ -179,7 +179,7 @@ export function dependencies(set: SetStage, world: World): void {
       stage.submit([{ itemId: 'a', key: 'a' }, after('b', 'a'), after('c', 'b')]);
       stage.nack(takeOnly(stage, 'a'), { kind: 'dead_letter' });
       const redriven = { queue: QUEUE, key: undefined, itemIds: ['b'] };
-      assert.equal(told(await stage.coordinator.admin.redrive(redriven)), 1);
+      assert.equal(told(await stage.coordinator.admin.redrive(redriven)).done, 1);
       stage.ack(takeOnly(stage, 'b'));
       assert.equal(stage.await('c').value.state, 'dead');
       assert.equal(stage.submit([after('d', 'b')]).value.results[0]?.decision, 'accept');

@@ -1,7 +1,7 @@
 /** I6: what is held across a pause is looked at again when the walk goes on. Here with a pause after each item. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ItemChoice, ListDeadLettersRequest } from '../../src/coordinator.js';
+import type { Changed, ItemChoice, ListDeadLettersRequest } from '../../src/coordinator.js';
 import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
 import type { Walk } from '../../src/core/core.js';
 import { newItem, QUEUE } from '../support/builders.js';
@@ -30,7 +30,7 @@ class Scene {
     limits: { idleLanes: 100 },
   });
   readonly tokens = new Map<string, number>();
-  readonly #scan: Generator<undefined, number> | undefined;
+  readonly #scan: Generator<undefined, Changed> | undefined;
   gone: number | undefined;
 
   constructor(walk: BeginWalk) {
@@ -53,7 +53,8 @@ class Scene {
   slice(): boolean {
     const step = this.#scan?.next();
     this.stage.carry();
-    if (step?.done === true) this.gone = step.value;
+    // One that has ended tells nothing any more.
+    if (step?.done === true && step.value !== undefined) this.gone = step.value.done;
     return step?.done === false;
   }
 

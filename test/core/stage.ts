@@ -4,6 +4,7 @@ import type {
   AckAnswer,
   AcquireAnswer,
   AwaitAnswer,
+  Changed,
   CoordinatorEvent,
   DeadLetterPage,
   DeQueueAnswer,
@@ -204,8 +205,9 @@ export function runThrough<T>(scan: Generator<undefined, T>): T {
 }
 
 /** A walk in one step. */
-export function atOnce(walk: Walk): Result<number> {
-  return walk.ok ? { ok: true, value: walk.value === undefined ? 0 : runThrough(walk.value) } : walk;
+export function atOnce(walk: Walk): Result<Changed> {
+  if (!walk.ok) return walk;
+  return { ok: true, value: walk.value === undefined ? { done: 0, chosen: 0 } : runThrough(walk.value) };
 }
 
 /** The same of a list. */

@@ -67,8 +67,8 @@ export function realPeople(coordinator: Coordinator, ledger: Ledger): People {
       void told(await admin.setLimits(queue, { rate: undefined, maxInFlight: most ?? 'none' })),
     setRate: async (queue, rate) =>
       void told(await admin.setLimits(queue, { rate: rate ?? 'none', maxInFlight: undefined })),
-    redrive: async (queue, key, itemIds) => told(await admin.redrive({ queue, key, itemIds })),
-    discard: async (queue, key, itemIds, waiting) => told(await admin.discard({ queue, key, itemIds }, waiting)),
+    redrive: async (queue, key, itemIds) => told(await admin.redrive({ queue, key, itemIds })).done,
+    discard: async (queue, key, itemIds, waiting) => told(await admin.discard({ queue, key, itemIds }, waiting)).done,
     async see(queue) {
       const view = told(await admin.listQueues(ALL_QUEUES)).queues.find(({ name }) => name === queue);
       const keys = await Promise.all(KEYS.map(async (key) => explained(told(await admin.explainKey(queue, key)))));

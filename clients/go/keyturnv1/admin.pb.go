@@ -1940,7 +1940,9 @@ type EvictHolderRequest struct {
 	// The queue.
 	Queue string `protobuf:"bytes,1,opt,name=queue,proto3" json:"queue,omitempty"`
 	// The key.
-	Key           string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Why, for the audit: kept nowhere else. At most 256 bytes of UTF-8.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1985,6 +1987,13 @@ func (x *EvictHolderRequest) GetQueue() string {
 func (x *EvictHolderRequest) GetKey() string {
 	if x != nil {
 		return x.Key
+	}
+	return ""
+}
+
+func (x *EvictHolderRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
 	}
 	return ""
 }
@@ -2079,7 +2088,9 @@ type RetryNowRequest struct {
 	// The key: what keeps the head of its line back ends, its min_interval included. Exactly one of `key` and `item_id`.
 	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
 	// The item: its own back-off or delay ends, wherever it stands in its line; the min_interval of its key stays.
-	ItemId        string `protobuf:"bytes,3,opt,name=item_id,json=itemId,proto3" json:"item_id,omitempty"`
+	ItemId string `protobuf:"bytes,3,opt,name=item_id,json=itemId,proto3" json:"item_id,omitempty"`
+	// Why, for the audit: kept nowhere else. At most 256 bytes of UTF-8.
+	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2131,6 +2142,13 @@ func (x *RetryNowRequest) GetKey() string {
 func (x *RetryNowRequest) GetItemId() string {
 	if x != nil {
 		return x.ItemId
+	}
+	return ""
+}
+
+func (x *RetryNowRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
 	}
 	return ""
 }
@@ -2241,7 +2259,9 @@ type ResumeKeyRequest struct {
 	// The queue.
 	Queue string `protobuf:"bytes,1,opt,name=queue,proto3" json:"queue,omitempty"`
 	// The key.
-	Key           string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Why, for the audit: kept nowhere else. At most 256 bytes of UTF-8.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2286,6 +2306,13 @@ func (x *ResumeKeyRequest) GetQueue() string {
 func (x *ResumeKeyRequest) GetKey() string {
 	if x != nil {
 		return x.Key
+	}
+	return ""
+}
+
+func (x *ResumeKeyRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
 	}
 	return ""
 }
@@ -2349,7 +2376,9 @@ func (x *ResumeKeyResponse) GetState() LaneState {
 type PauseQueueRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The queue.
-	Queue         string `protobuf:"bytes,1,opt,name=queue,proto3" json:"queue,omitempty"`
+	Queue string `protobuf:"bytes,1,opt,name=queue,proto3" json:"queue,omitempty"`
+	// Why, for the audit: kept nowhere else. At most 256 bytes of UTF-8.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2387,6 +2416,13 @@ func (*PauseQueueRequest) Descriptor() ([]byte, []int) {
 func (x *PauseQueueRequest) GetQueue() string {
 	if x != nil {
 		return x.Queue
+	}
+	return ""
+}
+
+func (x *PauseQueueRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
 	}
 	return ""
 }
@@ -2432,7 +2468,9 @@ func (*PauseQueueResponse) Descriptor() ([]byte, []int) {
 type ResumeQueueRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The queue.
-	Queue         string `protobuf:"bytes,1,opt,name=queue,proto3" json:"queue,omitempty"`
+	Queue string `protobuf:"bytes,1,opt,name=queue,proto3" json:"queue,omitempty"`
+	// Why, for the audit: kept nowhere else. At most 256 bytes of UTF-8.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2470,6 +2508,13 @@ func (*ResumeQueueRequest) Descriptor() ([]byte, []int) {
 func (x *ResumeQueueRequest) GetQueue() string {
 	if x != nil {
 		return x.Queue
+	}
+	return ""
+}
+
+func (x *ResumeQueueRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
 	}
 	return ""
 }
@@ -2519,7 +2564,9 @@ type SetLimitsRequest struct {
 	// The new rate; `per_second` 0 takes the limit away.
 	Rate *Rate `protobuf:"bytes,2,opt,name=rate,proto3" json:"rate,omitempty"`
 	// The new limit; 0 takes it away.
-	MaxInFlight   *uint32 `protobuf:"varint,3,opt,name=max_in_flight,json=maxInFlight,proto3,oneof" json:"max_in_flight,omitempty"`
+	MaxInFlight *uint32 `protobuf:"varint,3,opt,name=max_in_flight,json=maxInFlight,proto3,oneof" json:"max_in_flight,omitempty"`
+	// Why, for the audit: kept nowhere else. At most 256 bytes of UTF-8.
+	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2573,6 +2620,13 @@ func (x *SetLimitsRequest) GetMaxInFlight() uint32 {
 		return *x.MaxInFlight
 	}
 	return 0
+}
+
+func (x *SetLimitsRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
 }
 
 // SetLimitsResponse tells the limits now.
@@ -2639,6 +2693,79 @@ func (x *SetLimitsResponse) GetUnavailable() []*Unavailable {
 	return nil
 }
 
+// DeadLetterFilter lets dead letters through that fit everything that is set.
+type DeadLetterFilter struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One of these: `max_attempts`, `refused`, `dependency`. None: any.
+	Causes []string `protobuf:"bytes,1,rep,name=causes,proto3" json:"causes,omitempty"`
+	// Its last error has this in it, upper and lower case told apart. At most 256 bytes of UTF-8.
+	ErrorContains string `protobuf:"bytes,2,opt,name=error_contains,json=errorContains,proto3" json:"error_contains,omitempty"`
+	// It became a dead letter at this moment or later.
+	DiedAfter *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=died_after,json=diedAfter,proto3" json:"died_after,omitempty"`
+	// It became a dead letter at this moment or earlier.
+	DiedBefore    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=died_before,json=diedBefore,proto3" json:"died_before,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeadLetterFilter) Reset() {
+	*x = DeadLetterFilter{}
+	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeadLetterFilter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeadLetterFilter) ProtoMessage() {}
+
+func (x *DeadLetterFilter) ProtoReflect() protoreflect.Message {
+	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeadLetterFilter.ProtoReflect.Descriptor instead.
+func (*DeadLetterFilter) Descriptor() ([]byte, []int) {
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *DeadLetterFilter) GetCauses() []string {
+	if x != nil {
+		return x.Causes
+	}
+	return nil
+}
+
+func (x *DeadLetterFilter) GetErrorContains() string {
+	if x != nil {
+		return x.ErrorContains
+	}
+	return ""
+}
+
+func (x *DeadLetterFilter) GetDiedAfter() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DiedAfter
+	}
+	return nil
+}
+
+func (x *DeadLetterFilter) GetDiedBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DiedBefore
+	}
+	return nil
+}
+
 // ListDeadLettersRequest asks for dead letters of one queue.
 type ListDeadLettersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2649,14 +2776,16 @@ type ListDeadLettersRequest struct {
 	// 1 to 1,000. Unset: 100.
 	PageSize uint32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// From the last answer.
-	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only those that it lets through.
+	Filter        *DeadLetterFilter `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListDeadLettersRequest) Reset() {
 	*x = ListDeadLettersRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2668,7 +2797,7 @@ func (x *ListDeadLettersRequest) String() string {
 func (*ListDeadLettersRequest) ProtoMessage() {}
 
 func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[30]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2681,7 +2810,7 @@ func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersRequest.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{30}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListDeadLettersRequest) GetQueue() string {
@@ -2712,6 +2841,13 @@ func (x *ListDeadLettersRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListDeadLettersRequest) GetFilter() *DeadLetterFilter {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
 // DeadLetter is an item that ran out of attempts or was refused for good.
 type DeadLetter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2733,7 +2869,7 @@ type DeadLetter struct {
 
 func (x *DeadLetter) Reset() {
 	*x = DeadLetter{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2745,7 +2881,7 @@ func (x *DeadLetter) String() string {
 func (*DeadLetter) ProtoMessage() {}
 
 func (x *DeadLetter) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[31]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2758,7 +2894,7 @@ func (x *DeadLetter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadLetter.ProtoReflect.Descriptor instead.
 func (*DeadLetter) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{31}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *DeadLetter) GetItem() *Item {
@@ -2818,7 +2954,7 @@ type ListDeadLettersResponse struct {
 
 func (x *ListDeadLettersResponse) Reset() {
 	*x = ListDeadLettersResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2830,7 +2966,7 @@ func (x *ListDeadLettersResponse) String() string {
 func (*ListDeadLettersResponse) ProtoMessage() {}
 
 func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[32]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2843,7 +2979,7 @@ func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersResponse.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{32}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListDeadLettersResponse) GetDeadLetters() []*DeadLetter {
@@ -2875,14 +3011,23 @@ type RedriveRequest struct {
 	// Only this key.
 	Key *string `protobuf:"bytes,2,opt,name=key,proto3,oneof" json:"key,omitempty"`
 	// Only these, up to 1,000. None: all.
-	ItemIds       []string `protobuf:"bytes,3,rep,name=item_ids,json=itemIds,proto3" json:"item_ids,omitempty"`
+	ItemIds []string `protobuf:"bytes,3,rep,name=item_ids,json=itemIds,proto3" json:"item_ids,omitempty"`
+	// Only those that it lets through.
+	Filter *DeadLetterFilter `protobuf:"bytes,4,opt,name=filter,proto3" json:"filter,omitempty"`
+	// Nothing is changed: how many it would be is told.
+	DryRun bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// At most so many, first come first; 1 to 10,000, and with keys that have more dead letters a few more: those of one key go back
+	// together. Unset: all.
+	Limit uint32 `protobuf:"varint,6,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Why, for the audit: kept nowhere else. At most 256 bytes of UTF-8.
+	Reason        string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RedriveRequest) Reset() {
 	*x = RedriveRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2894,7 +3039,7 @@ func (x *RedriveRequest) String() string {
 func (*RedriveRequest) ProtoMessage() {}
 
 func (x *RedriveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[33]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2907,7 +3052,7 @@ func (x *RedriveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveRequest.ProtoReflect.Descriptor instead.
 func (*RedriveRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{33}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RedriveRequest) GetQueue() string {
@@ -2931,18 +3076,50 @@ func (x *RedriveRequest) GetItemIds() []string {
 	return nil
 }
 
+func (x *RedriveRequest) GetFilter() *DeadLetterFilter {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *RedriveRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *RedriveRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *RedriveRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // RedriveResponse tells what changed.
 type RedriveResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How many went back, each to its key.
-	Redriven      uint32 `protobuf:"varint,1,opt,name=redriven,proto3" json:"redriven,omitempty"`
+	Redriven uint32 `protobuf:"varint,1,opt,name=redriven,proto3" json:"redriven,omitempty"`
+	// How many were chosen, those that `limit` left out too.
+	Chosen uint32 `protobuf:"varint,2,opt,name=chosen,proto3" json:"chosen,omitempty"`
+	// When: as `died_before` of the next call it leaves out what died again meanwhile. Unset: not known.
+	AsOf          *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RedriveResponse) Reset() {
 	*x = RedriveResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2954,7 +3131,7 @@ func (x *RedriveResponse) String() string {
 func (*RedriveResponse) ProtoMessage() {}
 
 func (x *RedriveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[34]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2967,7 +3144,7 @@ func (x *RedriveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveResponse.ProtoReflect.Descriptor instead.
 func (*RedriveResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{34}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RedriveResponse) GetRedriven() uint32 {
@@ -2975,6 +3152,20 @@ func (x *RedriveResponse) GetRedriven() uint32 {
 		return x.Redriven
 	}
 	return 0
+}
+
+func (x *RedriveResponse) GetChosen() uint32 {
+	if x != nil {
+		return x.Chosen
+	}
+	return 0
+}
+
+func (x *RedriveResponse) GetAsOf() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AsOf
+	}
+	return nil
 }
 
 // DiscardRequest chooses what to remove for good.
@@ -2987,14 +3178,22 @@ type DiscardRequest struct {
 	// Only these, up to 1,000. None: all.
 	ItemIds []string `protobuf:"bytes,3,rep,name=item_ids,json=itemIds,proto3" json:"item_ids,omitempty"`
 	// Items that wait, too.
-	Waiting       bool `protobuf:"varint,4,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	Waiting bool `protobuf:"varint,4,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	// Only those that it lets through; not with `waiting`.
+	Filter *DeadLetterFilter `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`
+	// Nothing is changed: how many it would be is told.
+	DryRun bool `protobuf:"varint,6,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// At most so many, dead letters first; 1 to 10,000. Unset: all.
+	Limit uint32 `protobuf:"varint,7,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Why, for the audit: kept nowhere else. At most 256 bytes of UTF-8.
+	Reason        string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DiscardRequest) Reset() {
 	*x = DiscardRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3006,7 +3205,7 @@ func (x *DiscardRequest) String() string {
 func (*DiscardRequest) ProtoMessage() {}
 
 func (x *DiscardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[35]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3019,7 +3218,7 @@ func (x *DiscardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardRequest.ProtoReflect.Descriptor instead.
 func (*DiscardRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{35}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *DiscardRequest) GetQueue() string {
@@ -3050,18 +3249,50 @@ func (x *DiscardRequest) GetWaiting() bool {
 	return false
 }
 
+func (x *DiscardRequest) GetFilter() *DeadLetterFilter {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *DiscardRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *DiscardRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *DiscardRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // DiscardResponse tells what changed.
 type DiscardResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How many are gone.
-	Discarded     uint32 `protobuf:"varint,1,opt,name=discarded,proto3" json:"discarded,omitempty"`
+	Discarded uint32 `protobuf:"varint,1,opt,name=discarded,proto3" json:"discarded,omitempty"`
+	// How many were chosen, those that `limit` left out too.
+	Chosen uint32 `protobuf:"varint,2,opt,name=chosen,proto3" json:"chosen,omitempty"`
+	// When: as `died_before` of the next call it leaves out what died again meanwhile. Unset: not known.
+	AsOf          *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DiscardResponse) Reset() {
 	*x = DiscardResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[36]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3073,7 +3304,7 @@ func (x *DiscardResponse) String() string {
 func (*DiscardResponse) ProtoMessage() {}
 
 func (x *DiscardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[36]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3086,7 +3317,7 @@ func (x *DiscardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardResponse.ProtoReflect.Descriptor instead.
 func (*DiscardResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{36}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *DiscardResponse) GetDiscarded() uint32 {
@@ -3094,6 +3325,20 @@ func (x *DiscardResponse) GetDiscarded() uint32 {
 		return x.Discarded
 	}
 	return 0
+}
+
+func (x *DiscardResponse) GetChosen() uint32 {
+	if x != nil {
+		return x.Chosen
+	}
+	return 0
+}
+
+func (x *DiscardResponse) GetAsOf() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AsOf
+	}
+	return nil
 }
 
 // WatchEventsRequest chooses what to watch.
@@ -3109,7 +3354,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[37]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3121,7 +3366,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[37]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3134,7 +3379,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{37}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *WatchEventsRequest) GetQueue() string {
@@ -3176,7 +3421,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[38]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3188,7 +3433,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[38]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3201,7 +3446,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{38}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Event) GetKind() EventKind {
@@ -3273,7 +3518,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[39]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3285,7 +3530,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[39]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3298,7 +3543,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{39}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *WatchEventsResponse) GetEvents() []*Event {
@@ -3330,7 +3575,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3342,7 +3587,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[40]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3355,7 +3600,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ListSessionsRequest) GetIdContains() string {
@@ -3398,7 +3643,7 @@ type SessionTurn struct {
 
 func (x *SessionTurn) Reset() {
 	*x = SessionTurn{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3410,7 +3655,7 @@ func (x *SessionTurn) String() string {
 func (*SessionTurn) ProtoMessage() {}
 
 func (x *SessionTurn) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[41]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3423,7 +3668,7 @@ func (x *SessionTurn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionTurn.ProtoReflect.Descriptor instead.
 func (*SessionTurn) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SessionTurn) GetQueue() string {
@@ -3482,7 +3727,7 @@ type SessionInfo struct {
 
 func (x *SessionInfo) Reset() {
 	*x = SessionInfo{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3494,7 +3739,7 @@ func (x *SessionInfo) String() string {
 func (*SessionInfo) ProtoMessage() {}
 
 func (x *SessionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[42]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3507,7 +3752,7 @@ func (x *SessionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionInfo.ProtoReflect.Descriptor instead.
 func (*SessionInfo) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SessionInfo) GetSessionId() string {
@@ -3567,7 +3812,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3579,7 +3824,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[43]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3592,7 +3837,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*SessionInfo {
@@ -3625,7 +3870,7 @@ type GetServerRequest struct {
 
 func (x *GetServerRequest) Reset() {
 	*x = GetServerRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3637,7 +3882,7 @@ func (x *GetServerRequest) String() string {
 func (*GetServerRequest) ProtoMessage() {}
 
 func (x *GetServerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[44]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3650,7 +3895,7 @@ func (x *GetServerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerRequest.ProtoReflect.Descriptor instead.
 func (*GetServerRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{45}
 }
 
 // Right is what somebody may do: everything in `may`, on every queue and group that one of the patterns matches.
@@ -3668,7 +3913,7 @@ type Right struct {
 
 func (x *Right) Reset() {
 	*x = Right{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3680,7 +3925,7 @@ func (x *Right) String() string {
 func (*Right) ProtoMessage() {}
 
 func (x *Right) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[45]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3693,7 +3938,7 @@ func (x *Right) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Right.ProtoReflect.Descriptor instead.
 func (*Right) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Right) GetQueues() []string {
@@ -3732,7 +3977,7 @@ type LimitUse struct {
 
 func (x *LimitUse) Reset() {
 	*x = LimitUse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3744,7 +3989,7 @@ func (x *LimitUse) String() string {
 func (*LimitUse) ProtoMessage() {}
 
 func (x *LimitUse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[46]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3757,7 +4002,7 @@ func (x *LimitUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitUse.ProtoReflect.Descriptor instead.
 func (*LimitUse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *LimitUse) GetLimit() string {
@@ -3822,7 +4067,7 @@ type GetServerResponse struct {
 
 func (x *GetServerResponse) Reset() {
 	*x = GetServerResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3834,7 +4079,7 @@ func (x *GetServerResponse) String() string {
 func (*GetServerResponse) ProtoMessage() {}
 
 func (x *GetServerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[47]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3847,7 +4092,7 @@ func (x *GetServerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerResponse.ProtoReflect.Descriptor instead.
 func (*GetServerResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *GetServerResponse) GetVersion() string {
@@ -3971,7 +4216,7 @@ type GetClusterRequest struct {
 
 func (x *GetClusterRequest) Reset() {
 	*x = GetClusterRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3983,7 +4228,7 @@ func (x *GetClusterRequest) String() string {
 func (*GetClusterRequest) ProtoMessage() {}
 
 func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[48]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3996,7 +4241,7 @@ func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 // ClusterMember is one sidecar of a cluster. Those with weight 0 have no session and are not among them.
@@ -4024,7 +4269,7 @@ type ClusterMember struct {
 
 func (x *ClusterMember) Reset() {
 	*x = ClusterMember{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4036,7 +4281,7 @@ func (x *ClusterMember) String() string {
 func (*ClusterMember) ProtoMessage() {}
 
 func (x *ClusterMember) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[49]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4049,7 +4294,7 @@ func (x *ClusterMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterMember.ProtoReflect.Descriptor instead.
 func (*ClusterMember) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ClusterMember) GetId() string {
@@ -4130,7 +4375,7 @@ type PartitionHome struct {
 
 func (x *PartitionHome) Reset() {
 	*x = PartitionHome{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4142,7 +4387,7 @@ func (x *PartitionHome) String() string {
 func (*PartitionHome) ProtoMessage() {}
 
 func (x *PartitionHome) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[50]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4155,7 +4400,7 @@ func (x *PartitionHome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionHome.ProtoReflect.Descriptor instead.
 func (*PartitionHome) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *PartitionHome) GetPartition() uint32 {
@@ -4229,7 +4474,7 @@ type GetClusterResponse struct {
 
 func (x *GetClusterResponse) Reset() {
 	*x = GetClusterResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4241,7 +4486,7 @@ func (x *GetClusterResponse) String() string {
 func (*GetClusterResponse) ProtoMessage() {}
 
 func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[51]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4254,7 +4499,7 @@ func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{51}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *GetClusterResponse) GetName() string {
@@ -4346,7 +4591,7 @@ type QueueRoute struct {
 
 func (x *QueueRoute) Reset() {
 	*x = QueueRoute{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[52]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4358,7 +4603,7 @@ func (x *QueueRoute) String() string {
 func (*QueueRoute) ProtoMessage() {}
 
 func (x *QueueRoute) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[52]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4371,7 +4616,7 @@ func (x *QueueRoute) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRoute.ProtoReflect.Descriptor instead.
 func (*QueueRoute) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{52}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *QueueRoute) GetQueue() string {
@@ -4417,14 +4662,16 @@ type MovePartitionRequest struct {
 	// The member: its id, the beginning of it (4 characters or more), or its name. Empty: only with `anywhere`.
 	Member string `protobuf:"bytes,2,opt,name=member,proto3" json:"member,omitempty"`
 	// The partition is not kept anywhere any more: the cluster puts it where it likes.
-	Anywhere      bool `protobuf:"varint,3,opt,name=anywhere,proto3" json:"anywhere,omitempty"`
+	Anywhere bool `protobuf:"varint,3,opt,name=anywhere,proto3" json:"anywhere,omitempty"`
+	// Why, for the audit: kept nowhere else. At most 256 bytes of UTF-8.
+	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MovePartitionRequest) Reset() {
 	*x = MovePartitionRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[53]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4436,7 +4683,7 @@ func (x *MovePartitionRequest) String() string {
 func (*MovePartitionRequest) ProtoMessage() {}
 
 func (x *MovePartitionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[53]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4449,7 +4696,7 @@ func (x *MovePartitionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovePartitionRequest.ProtoReflect.Descriptor instead.
 func (*MovePartitionRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{53}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *MovePartitionRequest) GetPartition() uint32 {
@@ -4471,6 +4718,13 @@ func (x *MovePartitionRequest) GetAnywhere() bool {
 		return x.Anywhere
 	}
 	return false
+}
+
+func (x *MovePartitionRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
 }
 
 // MovePartitionResponse tells what became of it.
@@ -4495,7 +4749,7 @@ type MovePartitionResponse struct {
 
 func (x *MovePartitionResponse) Reset() {
 	*x = MovePartitionResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[54]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4507,7 +4761,7 @@ func (x *MovePartitionResponse) String() string {
 func (*MovePartitionResponse) ProtoMessage() {}
 
 func (x *MovePartitionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[54]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4520,7 +4774,7 @@ func (x *MovePartitionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovePartitionResponse.ProtoReflect.Descriptor instead.
 func (*MovePartitionResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{54}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *MovePartitionResponse) GetState() string {
@@ -4571,14 +4825,16 @@ type RestorePartitionsRequest struct {
 	// By number. Empty: all that are lost.
 	Partitions []uint32 `protobuf:"varint,1,rep,packed,name=partitions,proto3" json:"partitions,omitempty"`
 	// Those that no live member keeps begin empty. If another cluster began in the store, what it has there is dropped.
-	AcceptLoss    bool `protobuf:"varint,2,opt,name=accept_loss,json=acceptLoss,proto3" json:"accept_loss,omitempty"`
+	AcceptLoss bool `protobuf:"varint,2,opt,name=accept_loss,json=acceptLoss,proto3" json:"accept_loss,omitempty"`
+	// Why, for the audit: kept nowhere else. At most 256 bytes of UTF-8.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RestorePartitionsRequest) Reset() {
 	*x = RestorePartitionsRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[55]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4590,7 +4846,7 @@ func (x *RestorePartitionsRequest) String() string {
 func (*RestorePartitionsRequest) ProtoMessage() {}
 
 func (x *RestorePartitionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[55]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4603,7 +4859,7 @@ func (x *RestorePartitionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestorePartitionsRequest.ProtoReflect.Descriptor instead.
 func (*RestorePartitionsRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{55}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *RestorePartitionsRequest) GetPartitions() []uint32 {
@@ -4618,6 +4874,13 @@ func (x *RestorePartitionsRequest) GetAcceptLoss() bool {
 		return x.AcceptLoss
 	}
 	return false
+}
+
+func (x *RestorePartitionsRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
 }
 
 // RestoredPartition tells what became of one partition.
@@ -4638,7 +4901,7 @@ type RestoredPartition struct {
 
 func (x *RestoredPartition) Reset() {
 	*x = RestoredPartition{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[56]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4650,7 +4913,7 @@ func (x *RestoredPartition) String() string {
 func (*RestoredPartition) ProtoMessage() {}
 
 func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[56]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4663,7 +4926,7 @@ func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoredPartition.ProtoReflect.Descriptor instead.
 func (*RestoredPartition) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{56}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *RestoredPartition) GetPartition() uint32 {
@@ -4707,7 +4970,7 @@ type RestorePartitionsResponse struct {
 
 func (x *RestorePartitionsResponse) Reset() {
 	*x = RestorePartitionsResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[57]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4719,7 +4982,7 @@ func (x *RestorePartitionsResponse) String() string {
 func (*RestorePartitionsResponse) ProtoMessage() {}
 
 func (x *RestorePartitionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[57]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4732,7 +4995,7 @@ func (x *RestorePartitionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestorePartitionsResponse.ProtoReflect.Descriptor instead.
 func (*RestorePartitionsResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{57}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *RestorePartitionsResponse) GetRecordWritten() bool {
@@ -4751,14 +5014,16 @@ func (x *RestorePartitionsResponse) GetPartitions() []*RestoredPartition {
 
 // FinalizeClusterRequest asks for the newest format of rows that the sidecar knows.
 type FinalizeClusterRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Why, for the audit: kept nowhere else. At most 256 bytes of UTF-8.
+	Reason        string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FinalizeClusterRequest) Reset() {
 	*x = FinalizeClusterRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[58]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4770,7 +5035,7 @@ func (x *FinalizeClusterRequest) String() string {
 func (*FinalizeClusterRequest) ProtoMessage() {}
 
 func (x *FinalizeClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[58]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4783,7 +5048,14 @@ func (x *FinalizeClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinalizeClusterRequest.ProtoReflect.Descriptor instead.
 func (*FinalizeClusterRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{58}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{59}
+}
+
+func (x *FinalizeClusterRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
 }
 
 // FinalizeClusterResponse tells which format is fixed.
@@ -4799,7 +5071,7 @@ type FinalizeClusterResponse struct {
 
 func (x *FinalizeClusterResponse) Reset() {
 	*x = FinalizeClusterResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[59]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4811,7 +5083,7 @@ func (x *FinalizeClusterResponse) String() string {
 func (*FinalizeClusterResponse) ProtoMessage() {}
 
 func (x *FinalizeClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[59]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4824,7 +5096,7 @@ func (x *FinalizeClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinalizeClusterResponse.ProtoReflect.Descriptor instead.
 func (*FinalizeClusterResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{59}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *FinalizeClusterResponse) GetFormat() uint32 {
@@ -4851,14 +5123,16 @@ type RouteQueueRequest struct {
 	// Over so many parts by key, 1 to 64. Not together with `group`.
 	Spread *uint32 `protobuf:"varint,3,opt,name=spread,proto3,oneof" json:"spread,omitempty"`
 	// What is only remembered of the queue is forgotten: results, idempotency keys that are done, that it is paused, limits that were set.
-	AcceptLoss    bool `protobuf:"varint,4,opt,name=accept_loss,json=acceptLoss,proto3" json:"accept_loss,omitempty"`
+	AcceptLoss bool `protobuf:"varint,4,opt,name=accept_loss,json=acceptLoss,proto3" json:"accept_loss,omitempty"`
+	// Why, for the audit: kept nowhere else. At most 256 bytes of UTF-8.
+	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RouteQueueRequest) Reset() {
 	*x = RouteQueueRequest{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[60]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4870,7 +5144,7 @@ func (x *RouteQueueRequest) String() string {
 func (*RouteQueueRequest) ProtoMessage() {}
 
 func (x *RouteQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[60]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4883,7 +5157,7 @@ func (x *RouteQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouteQueueRequest.ProtoReflect.Descriptor instead.
 func (*RouteQueueRequest) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{60}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *RouteQueueRequest) GetQueue() string {
@@ -4914,6 +5188,13 @@ func (x *RouteQueueRequest) GetAcceptLoss() bool {
 	return false
 }
 
+func (x *RouteQueueRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // RouteQueueResponse tells where the queue lives.
 type RouteQueueResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4927,7 +5208,7 @@ type RouteQueueResponse struct {
 
 func (x *RouteQueueResponse) Reset() {
 	*x = RouteQueueResponse{}
-	mi := &file_keyturn_v1_admin_proto_msgTypes[61]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4939,7 +5220,7 @@ func (x *RouteQueueResponse) String() string {
 func (*RouteQueueResponse) ProtoMessage() {}
 
 func (x *RouteQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_keyturn_v1_admin_proto_msgTypes[61]
+	mi := &file_keyturn_v1_admin_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4952,7 +5233,7 @@ func (x *RouteQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouteQueueResponse.ProtoReflect.Descriptor instead.
 func (*RouteQueueResponse) Descriptor() ([]byte, []int) {
-	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{61}
+	return file_keyturn_v1_admin_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *RouteQueueResponse) GetRoute() *QueueRoute {
@@ -5139,21 +5420,23 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x03why\x18\x0e \x01(\tR\x03why\x12\x19\n" +
 	"\btrace_id\x18\x0f \x01(\tR\atraceId\x12#\n" +
 	"\rpayload_bytes\x18\x10 \x01(\x04R\fpayloadBytes\x129\n" +
-	"\vunavailable\x18\x11 \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"<\n" +
+	"\vunavailable\x18\x11 \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"T\n" +
 	"\x12EvictHolderRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\tR\x03key\"\xba\x01\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xba\x01\n" +
 	"\x13EvictHolderResponse\x12\x18\n" +
 	"\aevicted\x18\x01 \x01(\bR\aevicted\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x1f\n" +
 	"\vconsumer_id\x18\x03 \x01(\tR\n" +
 	"consumerId\x12%\n" +
 	"\x0eitems_returned\x18\x04 \x01(\rR\ritemsReturned\x12+\n" +
-	"\x05state\x18\x05 \x01(\x0e2\x15.keyturn.v1.LaneStateR\x05state\"R\n" +
+	"\x05state\x18\x05 \x01(\x0e2\x15.keyturn.v1.LaneStateR\x05state\"j\n" +
 	"\x0fRetryNowRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x17\n" +
-	"\aitem_id\x18\x03 \x01(\tR\x06itemId\"\xe5\x01\n" +
+	"\aitem_id\x18\x03 \x01(\tR\x06itemId\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"\xe5\x01\n" +
 	"\x10RetryNowResponse\x12\x18\n" +
 	"\achanged\x18\x01 \x01(\bR\achanged\x12\x14\n" +
 	"\x05ended\x18\x02 \x03(\tR\x05ended\x127\n" +
@@ -5161,34 +5444,46 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x03key\x18\x04 \x01(\tR\x03key\x12\x17\n" +
 	"\aitem_id\x18\x05 \x01(\tR\x06itemId\x12+\n" +
 	"\x05state\x18\x06 \x01(\x0e2\x15.keyturn.v1.LaneStateR\x05state\x12\x10\n" +
-	"\x03why\x18\a \x01(\tR\x03why\":\n" +
+	"\x03why\x18\a \x01(\tR\x03why\"R\n" +
 	"\x10ResumeKeyRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\tR\x03key\"Z\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"Z\n" +
 	"\x11ResumeKeyResponse\x12\x18\n" +
 	"\aresumed\x18\x01 \x01(\bR\aresumed\x12+\n" +
-	"\x05state\x18\x02 \x01(\x0e2\x15.keyturn.v1.LaneStateR\x05state\")\n" +
+	"\x05state\x18\x02 \x01(\x0e2\x15.keyturn.v1.LaneStateR\x05state\"A\n" +
 	"\x11PauseQueueRequest\x12\x14\n" +
-	"\x05queue\x18\x01 \x01(\tR\x05queue\"\x14\n" +
-	"\x12PauseQueueResponse\"*\n" +
+	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x14\n" +
+	"\x12PauseQueueResponse\"B\n" +
 	"\x12ResumeQueueRequest\x12\x14\n" +
-	"\x05queue\x18\x01 \x01(\tR\x05queue\"\x15\n" +
-	"\x13ResumeQueueResponse\"\x89\x01\n" +
+	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x15\n" +
+	"\x13ResumeQueueResponse\"\xa1\x01\n" +
 	"\x10SetLimitsRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12$\n" +
 	"\x04rate\x18\x02 \x01(\v2\x10.keyturn.v1.RateR\x04rate\x12'\n" +
-	"\rmax_in_flight\x18\x03 \x01(\rH\x00R\vmaxInFlight\x88\x01\x01B\x10\n" +
+	"\rmax_in_flight\x18\x03 \x01(\rH\x00R\vmaxInFlight\x88\x01\x01\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reasonB\x10\n" +
 	"\x0e_max_in_flight\"\x98\x01\n" +
 	"\x11SetLimitsResponse\x12$\n" +
 	"\x04rate\x18\x01 \x01(\v2\x10.keyturn.v1.RateR\x04rate\x12\"\n" +
 	"\rmax_in_flight\x18\x02 \x01(\rR\vmaxInFlight\x129\n" +
-	"\vunavailable\x18\x03 \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"\x89\x01\n" +
+	"\vunavailable\x18\x03 \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"\xc9\x01\n" +
+	"\x10DeadLetterFilter\x12\x16\n" +
+	"\x06causes\x18\x01 \x03(\tR\x06causes\x12%\n" +
+	"\x0eerror_contains\x18\x02 \x01(\tR\rerrorContains\x129\n" +
+	"\n" +
+	"died_after\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tdiedAfter\x12;\n" +
+	"\vdied_before\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"diedBefore\"\xbf\x01\n" +
 	"\x16ListDeadLettersRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x15\n" +
 	"\x03key\x18\x02 \x01(\tH\x00R\x03key\x88\x01\x01\x12\x1b\n" +
 	"\tpage_size\x18\x03 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tR\tpageTokenB\x06\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\x124\n" +
+	"\x06filter\x18\x05 \x01(\v2\x1c.keyturn.v1.DeadLetterFilterR\x06filterB\x06\n" +
 	"\x04_key\"\xca\x01\n" +
 	"\n" +
 	"DeadLetter\x12$\n" +
@@ -5202,22 +5497,34 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x17ListDeadLettersResponse\x129\n" +
 	"\fdead_letters\x18\x01 \x03(\v2\x16.keyturn.v1.DeadLetterR\vdeadLetters\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x129\n" +
-	"\vunavailable\x18\x03 \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"`\n" +
+	"\vunavailable\x18\x03 \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"\xdd\x01\n" +
 	"\x0eRedriveRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x15\n" +
 	"\x03key\x18\x02 \x01(\tH\x00R\x03key\x88\x01\x01\x12\x19\n" +
-	"\bitem_ids\x18\x03 \x03(\tR\aitemIdsB\x06\n" +
-	"\x04_key\"-\n" +
+	"\bitem_ids\x18\x03 \x03(\tR\aitemIds\x124\n" +
+	"\x06filter\x18\x04 \x01(\v2\x1c.keyturn.v1.DeadLetterFilterR\x06filter\x12\x17\n" +
+	"\adry_run\x18\x05 \x01(\bR\x06dryRun\x12\x14\n" +
+	"\x05limit\x18\x06 \x01(\rR\x05limit\x12\x16\n" +
+	"\x06reason\x18\a \x01(\tR\x06reasonB\x06\n" +
+	"\x04_key\"v\n" +
 	"\x0fRedriveResponse\x12\x1a\n" +
-	"\bredriven\x18\x01 \x01(\rR\bredriven\"z\n" +
+	"\bredriven\x18\x01 \x01(\rR\bredriven\x12\x16\n" +
+	"\x06chosen\x18\x02 \x01(\rR\x06chosen\x12/\n" +
+	"\x05as_of\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\"\xf7\x01\n" +
 	"\x0eDiscardRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x15\n" +
 	"\x03key\x18\x02 \x01(\tH\x00R\x03key\x88\x01\x01\x12\x19\n" +
 	"\bitem_ids\x18\x03 \x03(\tR\aitemIds\x12\x18\n" +
-	"\awaiting\x18\x04 \x01(\bR\awaitingB\x06\n" +
-	"\x04_key\"/\n" +
+	"\awaiting\x18\x04 \x01(\bR\awaiting\x124\n" +
+	"\x06filter\x18\x05 \x01(\v2\x1c.keyturn.v1.DeadLetterFilterR\x06filter\x12\x17\n" +
+	"\adry_run\x18\x06 \x01(\bR\x06dryRun\x12\x14\n" +
+	"\x05limit\x18\a \x01(\rR\x05limit\x12\x16\n" +
+	"\x06reason\x18\b \x01(\tR\x06reasonB\x06\n" +
+	"\x04_key\"x\n" +
 	"\x0fDiscardResponse\x12\x1c\n" +
-	"\tdiscarded\x18\x01 \x01(\rR\tdiscarded\"I\n" +
+	"\tdiscarded\x18\x01 \x01(\rR\tdiscarded\x12\x16\n" +
+	"\x06chosen\x18\x02 \x01(\rR\x06chosen\x12/\n" +
+	"\x05as_of\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\"I\n" +
 	"\x12WatchEventsRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x15\n" +
 	"\x03key\x18\x02 \x01(\tH\x00R\x03key\x88\x01\x01B\x06\n" +
@@ -5329,24 +5636,26 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\n" +
 	"partitions\x18\x04 \x03(\rR\n" +
 	"partitions\x12\x1a\n" +
-	"\bchanging\x18\x05 \x01(\bR\bchanging\"h\n" +
+	"\bchanging\x18\x05 \x01(\bR\bchanging\"\x80\x01\n" +
 	"\x14MovePartitionRequest\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x16\n" +
 	"\x06member\x18\x02 \x01(\tR\x06member\x12\x1a\n" +
-	"\banywhere\x18\x03 \x01(\bR\banywhere\"\xba\x01\n" +
+	"\banywhere\x18\x03 \x01(\bR\banywhere\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"\xba\x01\n" +
 	"\x15MovePartitionResponse\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x16\n" +
 	"\x06member\x18\x02 \x01(\tR\x06member\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x1a\n" +
 	"\bprevious\x18\x04 \x01(\tR\bprevious\x121\n" +
 	"\x06paused\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x06paused\x12\x10\n" +
-	"\x03why\x18\x06 \x01(\tR\x03why\"[\n" +
+	"\x03why\x18\x06 \x01(\tR\x03why\"s\n" +
 	"\x18RestorePartitionsRequest\x12\x1e\n" +
 	"\n" +
 	"partitions\x18\x01 \x03(\rR\n" +
 	"partitions\x12\x1f\n" +
 	"\vaccept_loss\x18\x02 \x01(\bR\n" +
-	"acceptLoss\"u\n" +
+	"acceptLoss\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"u\n" +
 	"\x11RestoredPartition\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x18\n" +
 	"\aoutcome\x18\x02 \x01(\tR\aoutcome\x12\x16\n" +
@@ -5356,17 +5665,19 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x0erecord_written\x18\x01 \x01(\bR\rrecordWritten\x12=\n" +
 	"\n" +
 	"partitions\x18\x02 \x03(\v2\x1d.keyturn.v1.RestoredPartitionR\n" +
-	"partitions\"\x18\n" +
-	"\x16FinalizeClusterRequest\"K\n" +
+	"partitions\"0\n" +
+	"\x16FinalizeClusterRequest\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"K\n" +
 	"\x17FinalizeClusterResponse\x12\x16\n" +
 	"\x06format\x18\x01 \x01(\rR\x06format\x12\x18\n" +
-	"\achanged\x18\x02 \x01(\bR\achanged\"\x97\x01\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged\"\xaf\x01\n" +
 	"\x11RouteQueueRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x19\n" +
 	"\x05group\x18\x02 \x01(\tH\x00R\x05group\x88\x01\x01\x12\x1b\n" +
 	"\x06spread\x18\x03 \x01(\rH\x01R\x06spread\x88\x01\x01\x12\x1f\n" +
 	"\vaccept_loss\x18\x04 \x01(\bR\n" +
-	"acceptLossB\b\n" +
+	"acceptLoss\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reasonB\b\n" +
 	"\x06_groupB\t\n" +
 	"\a_spread\"\\\n" +
 	"\x12RouteQueueResponse\x12,\n" +
@@ -5437,7 +5748,7 @@ func file_keyturn_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_keyturn_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
+var file_keyturn_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
 var file_keyturn_v1_admin_proto_goTypes = []any{
 	(LaneState)(0),                    // 0: keyturn.v1.LaneState
 	(EventKind)(0),                    // 1: keyturn.v1.EventKind
@@ -5471,166 +5782,174 @@ var file_keyturn_v1_admin_proto_goTypes = []any{
 	(*ResumeQueueResponse)(nil),       // 29: keyturn.v1.ResumeQueueResponse
 	(*SetLimitsRequest)(nil),          // 30: keyturn.v1.SetLimitsRequest
 	(*SetLimitsResponse)(nil),         // 31: keyturn.v1.SetLimitsResponse
-	(*ListDeadLettersRequest)(nil),    // 32: keyturn.v1.ListDeadLettersRequest
-	(*DeadLetter)(nil),                // 33: keyturn.v1.DeadLetter
-	(*ListDeadLettersResponse)(nil),   // 34: keyturn.v1.ListDeadLettersResponse
-	(*RedriveRequest)(nil),            // 35: keyturn.v1.RedriveRequest
-	(*RedriveResponse)(nil),           // 36: keyturn.v1.RedriveResponse
-	(*DiscardRequest)(nil),            // 37: keyturn.v1.DiscardRequest
-	(*DiscardResponse)(nil),           // 38: keyturn.v1.DiscardResponse
-	(*WatchEventsRequest)(nil),        // 39: keyturn.v1.WatchEventsRequest
-	(*Event)(nil),                     // 40: keyturn.v1.Event
-	(*WatchEventsResponse)(nil),       // 41: keyturn.v1.WatchEventsResponse
-	(*ListSessionsRequest)(nil),       // 42: keyturn.v1.ListSessionsRequest
-	(*SessionTurn)(nil),               // 43: keyturn.v1.SessionTurn
-	(*SessionInfo)(nil),               // 44: keyturn.v1.SessionInfo
-	(*ListSessionsResponse)(nil),      // 45: keyturn.v1.ListSessionsResponse
-	(*GetServerRequest)(nil),          // 46: keyturn.v1.GetServerRequest
-	(*Right)(nil),                     // 47: keyturn.v1.Right
-	(*LimitUse)(nil),                  // 48: keyturn.v1.LimitUse
-	(*GetServerResponse)(nil),         // 49: keyturn.v1.GetServerResponse
-	(*GetClusterRequest)(nil),         // 50: keyturn.v1.GetClusterRequest
-	(*ClusterMember)(nil),             // 51: keyturn.v1.ClusterMember
-	(*PartitionHome)(nil),             // 52: keyturn.v1.PartitionHome
-	(*GetClusterResponse)(nil),        // 53: keyturn.v1.GetClusterResponse
-	(*QueueRoute)(nil),                // 54: keyturn.v1.QueueRoute
-	(*MovePartitionRequest)(nil),      // 55: keyturn.v1.MovePartitionRequest
-	(*MovePartitionResponse)(nil),     // 56: keyturn.v1.MovePartitionResponse
-	(*RestorePartitionsRequest)(nil),  // 57: keyturn.v1.RestorePartitionsRequest
-	(*RestoredPartition)(nil),         // 58: keyturn.v1.RestoredPartition
-	(*RestorePartitionsResponse)(nil), // 59: keyturn.v1.RestorePartitionsResponse
-	(*FinalizeClusterRequest)(nil),    // 60: keyturn.v1.FinalizeClusterRequest
-	(*FinalizeClusterResponse)(nil),   // 61: keyturn.v1.FinalizeClusterResponse
-	(*RouteQueueRequest)(nil),         // 62: keyturn.v1.RouteQueueRequest
-	(*RouteQueueResponse)(nil),        // 63: keyturn.v1.RouteQueueResponse
-	(*durationpb.Duration)(nil),       // 64: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),     // 65: google.protobuf.Timestamp
-	(*ItemRef)(nil),                   // 66: keyturn.v1.ItemRef
-	(ItemState)(0),                    // 67: keyturn.v1.ItemState
-	(*Item)(nil),                      // 68: keyturn.v1.Item
+	(*DeadLetterFilter)(nil),          // 32: keyturn.v1.DeadLetterFilter
+	(*ListDeadLettersRequest)(nil),    // 33: keyturn.v1.ListDeadLettersRequest
+	(*DeadLetter)(nil),                // 34: keyturn.v1.DeadLetter
+	(*ListDeadLettersResponse)(nil),   // 35: keyturn.v1.ListDeadLettersResponse
+	(*RedriveRequest)(nil),            // 36: keyturn.v1.RedriveRequest
+	(*RedriveResponse)(nil),           // 37: keyturn.v1.RedriveResponse
+	(*DiscardRequest)(nil),            // 38: keyturn.v1.DiscardRequest
+	(*DiscardResponse)(nil),           // 39: keyturn.v1.DiscardResponse
+	(*WatchEventsRequest)(nil),        // 40: keyturn.v1.WatchEventsRequest
+	(*Event)(nil),                     // 41: keyturn.v1.Event
+	(*WatchEventsResponse)(nil),       // 42: keyturn.v1.WatchEventsResponse
+	(*ListSessionsRequest)(nil),       // 43: keyturn.v1.ListSessionsRequest
+	(*SessionTurn)(nil),               // 44: keyturn.v1.SessionTurn
+	(*SessionInfo)(nil),               // 45: keyturn.v1.SessionInfo
+	(*ListSessionsResponse)(nil),      // 46: keyturn.v1.ListSessionsResponse
+	(*GetServerRequest)(nil),          // 47: keyturn.v1.GetServerRequest
+	(*Right)(nil),                     // 48: keyturn.v1.Right
+	(*LimitUse)(nil),                  // 49: keyturn.v1.LimitUse
+	(*GetServerResponse)(nil),         // 50: keyturn.v1.GetServerResponse
+	(*GetClusterRequest)(nil),         // 51: keyturn.v1.GetClusterRequest
+	(*ClusterMember)(nil),             // 52: keyturn.v1.ClusterMember
+	(*PartitionHome)(nil),             // 53: keyturn.v1.PartitionHome
+	(*GetClusterResponse)(nil),        // 54: keyturn.v1.GetClusterResponse
+	(*QueueRoute)(nil),                // 55: keyturn.v1.QueueRoute
+	(*MovePartitionRequest)(nil),      // 56: keyturn.v1.MovePartitionRequest
+	(*MovePartitionResponse)(nil),     // 57: keyturn.v1.MovePartitionResponse
+	(*RestorePartitionsRequest)(nil),  // 58: keyturn.v1.RestorePartitionsRequest
+	(*RestoredPartition)(nil),         // 59: keyturn.v1.RestoredPartition
+	(*RestorePartitionsResponse)(nil), // 60: keyturn.v1.RestorePartitionsResponse
+	(*FinalizeClusterRequest)(nil),    // 61: keyturn.v1.FinalizeClusterRequest
+	(*FinalizeClusterResponse)(nil),   // 62: keyturn.v1.FinalizeClusterResponse
+	(*RouteQueueRequest)(nil),         // 63: keyturn.v1.RouteQueueRequest
+	(*RouteQueueResponse)(nil),        // 64: keyturn.v1.RouteQueueResponse
+	(*durationpb.Duration)(nil),       // 65: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),     // 66: google.protobuf.Timestamp
+	(*ItemRef)(nil),                   // 67: keyturn.v1.ItemRef
+	(ItemState)(0),                    // 68: keyturn.v1.ItemState
+	(*Item)(nil),                      // 69: keyturn.v1.Item
 }
 var file_keyturn_v1_admin_proto_depIdxs = []int32{
-	64, // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
-	64, // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
-	64, // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
-	64, // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
-	64, // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
-	64, // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
-	64, // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
-	2,  // 7: keyturn.v1.Policy.rate:type_name -> keyturn.v1.Rate
-	3,  // 8: keyturn.v1.Policy.retry:type_name -> keyturn.v1.Retry
-	64, // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
-	64, // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
-	64, // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
-	0,  // 12: keyturn.v1.StateCount.state:type_name -> keyturn.v1.LaneState
-	4,  // 13: keyturn.v1.QueueInfo.policy:type_name -> keyturn.v1.Policy
-	5,  // 14: keyturn.v1.QueueInfo.states:type_name -> keyturn.v1.StateCount
-	64, // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
-	64, // 16: keyturn.v1.ListQueuesRequest.stuck_for:type_name -> google.protobuf.Duration
-	6,  // 17: keyturn.v1.ListQueuesResponse.queues:type_name -> keyturn.v1.QueueInfo
-	65, // 18: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
-	7,  // 19: keyturn.v1.ListQueuesResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	0,  // 20: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
-	0,  // 21: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
-	65, // 22: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
-	11, // 23: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
-	7,  // 24: keyturn.v1.ListKeysResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	65, // 25: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
-	64, // 26: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
-	65, // 27: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
-	15, // 28: keyturn.v1.Holder.held_items:type_name -> keyturn.v1.HeldItem
-	65, // 29: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
-	66, // 30: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
-	0,  // 31: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
-	65, // 32: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
-	14, // 33: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
-	16, // 34: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
-	65, // 35: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
-	7,  // 36: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	67, // 37: keyturn.v1.GetItemResponse.state:type_name -> keyturn.v1.ItemState
-	68, // 38: keyturn.v1.GetItemResponse.item:type_name -> keyturn.v1.Item
-	65, // 39: keyturn.v1.GetItemResponse.not_before:type_name -> google.protobuf.Timestamp
-	66, // 40: keyturn.v1.GetItemResponse.after:type_name -> keyturn.v1.ItemRef
-	65, // 41: keyturn.v1.GetItemResponse.died_at:type_name -> google.protobuf.Timestamp
-	7,  // 42: keyturn.v1.GetItemResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	0,  // 43: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
-	65, // 44: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
-	0,  // 45: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
-	0,  // 46: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
-	2,  // 47: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
-	2,  // 48: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
-	7,  // 49: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	68, // 50: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
-	65, // 51: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
-	33, // 52: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
-	7,  // 53: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	1,  // 54: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
-	65, // 55: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
-	40, // 56: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
-	65, // 57: keyturn.v1.SessionTurn.since:type_name -> google.protobuf.Timestamp
-	65, // 58: keyturn.v1.SessionInfo.broken_since:type_name -> google.protobuf.Timestamp
-	65, // 59: keyturn.v1.SessionInfo.ends_at:type_name -> google.protobuf.Timestamp
-	43, // 60: keyturn.v1.SessionInfo.held:type_name -> keyturn.v1.SessionTurn
-	44, // 61: keyturn.v1.ListSessionsResponse.sessions:type_name -> keyturn.v1.SessionInfo
-	7,  // 62: keyturn.v1.ListSessionsResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	65, // 63: keyturn.v1.GetServerResponse.started_at:type_name -> google.protobuf.Timestamp
-	65, // 64: keyturn.v1.GetServerResponse.now:type_name -> google.protobuf.Timestamp
-	47, // 65: keyturn.v1.GetServerResponse.rights:type_name -> keyturn.v1.Right
-	48, // 66: keyturn.v1.GetServerResponse.limits:type_name -> keyturn.v1.LimitUse
-	51, // 67: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
-	52, // 68: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
-	7,  // 69: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	54, // 70: keyturn.v1.GetClusterResponse.routes:type_name -> keyturn.v1.QueueRoute
-	64, // 71: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
-	58, // 72: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
-	54, // 73: keyturn.v1.RouteQueueResponse.route:type_name -> keyturn.v1.QueueRoute
-	8,  // 74: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
-	10, // 75: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
-	13, // 76: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
-	18, // 77: keyturn.v1.AdminService.GetItem:input_type -> keyturn.v1.GetItemRequest
-	20, // 78: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
-	22, // 79: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
-	24, // 80: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
-	26, // 81: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
-	28, // 82: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
-	30, // 83: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
-	32, // 84: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
-	35, // 85: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
-	37, // 86: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
-	42, // 87: keyturn.v1.AdminService.ListSessions:input_type -> keyturn.v1.ListSessionsRequest
-	46, // 88: keyturn.v1.AdminService.GetServer:input_type -> keyturn.v1.GetServerRequest
-	50, // 89: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
-	55, // 90: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
-	57, // 91: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
-	60, // 92: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
-	62, // 93: keyturn.v1.AdminService.RouteQueue:input_type -> keyturn.v1.RouteQueueRequest
-	39, // 94: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
-	9,  // 95: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
-	12, // 96: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
-	17, // 97: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
-	19, // 98: keyturn.v1.AdminService.GetItem:output_type -> keyturn.v1.GetItemResponse
-	21, // 99: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
-	23, // 100: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
-	25, // 101: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
-	27, // 102: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
-	29, // 103: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
-	31, // 104: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
-	34, // 105: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
-	36, // 106: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
-	38, // 107: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
-	45, // 108: keyturn.v1.AdminService.ListSessions:output_type -> keyturn.v1.ListSessionsResponse
-	49, // 109: keyturn.v1.AdminService.GetServer:output_type -> keyturn.v1.GetServerResponse
-	53, // 110: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
-	56, // 111: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
-	59, // 112: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
-	61, // 113: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
-	63, // 114: keyturn.v1.AdminService.RouteQueue:output_type -> keyturn.v1.RouteQueueResponse
-	41, // 115: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
-	95, // [95:116] is the sub-list for method output_type
-	74, // [74:95] is the sub-list for method input_type
-	74, // [74:74] is the sub-list for extension type_name
-	74, // [74:74] is the sub-list for extension extendee
-	0,  // [0:74] is the sub-list for field type_name
+	65,  // 0: keyturn.v1.Retry.initial:type_name -> google.protobuf.Duration
+	65,  // 1: keyturn.v1.Retry.max:type_name -> google.protobuf.Duration
+	65,  // 2: keyturn.v1.Policy.lease:type_name -> google.protobuf.Duration
+	65,  // 3: keyturn.v1.Policy.max_hold:type_name -> google.protobuf.Duration
+	65,  // 4: keyturn.v1.Policy.wait:type_name -> google.protobuf.Duration
+	65,  // 5: keyturn.v1.Policy.ticket_ttl:type_name -> google.protobuf.Duration
+	65,  // 6: keyturn.v1.Policy.min_interval:type_name -> google.protobuf.Duration
+	2,   // 7: keyturn.v1.Policy.rate:type_name -> keyturn.v1.Rate
+	3,   // 8: keyturn.v1.Policy.retry:type_name -> keyturn.v1.Retry
+	65,  // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
+	65,  // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
+	65,  // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
+	0,   // 12: keyturn.v1.StateCount.state:type_name -> keyturn.v1.LaneState
+	4,   // 13: keyturn.v1.QueueInfo.policy:type_name -> keyturn.v1.Policy
+	5,   // 14: keyturn.v1.QueueInfo.states:type_name -> keyturn.v1.StateCount
+	65,  // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
+	65,  // 16: keyturn.v1.ListQueuesRequest.stuck_for:type_name -> google.protobuf.Duration
+	6,   // 17: keyturn.v1.ListQueuesResponse.queues:type_name -> keyturn.v1.QueueInfo
+	66,  // 18: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
+	7,   // 19: keyturn.v1.ListQueuesResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	0,   // 20: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
+	0,   // 21: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
+	66,  // 22: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
+	11,  // 23: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
+	7,   // 24: keyturn.v1.ListKeysResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	66,  // 25: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
+	65,  // 26: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
+	66,  // 27: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
+	15,  // 28: keyturn.v1.Holder.held_items:type_name -> keyturn.v1.HeldItem
+	66,  // 29: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
+	67,  // 30: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
+	0,   // 31: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
+	66,  // 32: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
+	14,  // 33: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
+	16,  // 34: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
+	66,  // 35: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
+	7,   // 36: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	68,  // 37: keyturn.v1.GetItemResponse.state:type_name -> keyturn.v1.ItemState
+	69,  // 38: keyturn.v1.GetItemResponse.item:type_name -> keyturn.v1.Item
+	66,  // 39: keyturn.v1.GetItemResponse.not_before:type_name -> google.protobuf.Timestamp
+	67,  // 40: keyturn.v1.GetItemResponse.after:type_name -> keyturn.v1.ItemRef
+	66,  // 41: keyturn.v1.GetItemResponse.died_at:type_name -> google.protobuf.Timestamp
+	7,   // 42: keyturn.v1.GetItemResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	0,   // 43: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
+	66,  // 44: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
+	0,   // 45: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
+	0,   // 46: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
+	2,   // 47: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
+	2,   // 48: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
+	7,   // 49: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	66,  // 50: keyturn.v1.DeadLetterFilter.died_after:type_name -> google.protobuf.Timestamp
+	66,  // 51: keyturn.v1.DeadLetterFilter.died_before:type_name -> google.protobuf.Timestamp
+	32,  // 52: keyturn.v1.ListDeadLettersRequest.filter:type_name -> keyturn.v1.DeadLetterFilter
+	69,  // 53: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
+	66,  // 54: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
+	34,  // 55: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
+	7,   // 56: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	32,  // 57: keyturn.v1.RedriveRequest.filter:type_name -> keyturn.v1.DeadLetterFilter
+	66,  // 58: keyturn.v1.RedriveResponse.as_of:type_name -> google.protobuf.Timestamp
+	32,  // 59: keyturn.v1.DiscardRequest.filter:type_name -> keyturn.v1.DeadLetterFilter
+	66,  // 60: keyturn.v1.DiscardResponse.as_of:type_name -> google.protobuf.Timestamp
+	1,   // 61: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
+	66,  // 62: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
+	41,  // 63: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
+	66,  // 64: keyturn.v1.SessionTurn.since:type_name -> google.protobuf.Timestamp
+	66,  // 65: keyturn.v1.SessionInfo.broken_since:type_name -> google.protobuf.Timestamp
+	66,  // 66: keyturn.v1.SessionInfo.ends_at:type_name -> google.protobuf.Timestamp
+	44,  // 67: keyturn.v1.SessionInfo.held:type_name -> keyturn.v1.SessionTurn
+	45,  // 68: keyturn.v1.ListSessionsResponse.sessions:type_name -> keyturn.v1.SessionInfo
+	7,   // 69: keyturn.v1.ListSessionsResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	66,  // 70: keyturn.v1.GetServerResponse.started_at:type_name -> google.protobuf.Timestamp
+	66,  // 71: keyturn.v1.GetServerResponse.now:type_name -> google.protobuf.Timestamp
+	48,  // 72: keyturn.v1.GetServerResponse.rights:type_name -> keyturn.v1.Right
+	49,  // 73: keyturn.v1.GetServerResponse.limits:type_name -> keyturn.v1.LimitUse
+	52,  // 74: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
+	53,  // 75: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
+	7,   // 76: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	55,  // 77: keyturn.v1.GetClusterResponse.routes:type_name -> keyturn.v1.QueueRoute
+	65,  // 78: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
+	59,  // 79: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
+	55,  // 80: keyturn.v1.RouteQueueResponse.route:type_name -> keyturn.v1.QueueRoute
+	8,   // 81: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
+	10,  // 82: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
+	13,  // 83: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
+	18,  // 84: keyturn.v1.AdminService.GetItem:input_type -> keyturn.v1.GetItemRequest
+	20,  // 85: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
+	22,  // 86: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
+	24,  // 87: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
+	26,  // 88: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
+	28,  // 89: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
+	30,  // 90: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
+	33,  // 91: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
+	36,  // 92: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
+	38,  // 93: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
+	43,  // 94: keyturn.v1.AdminService.ListSessions:input_type -> keyturn.v1.ListSessionsRequest
+	47,  // 95: keyturn.v1.AdminService.GetServer:input_type -> keyturn.v1.GetServerRequest
+	51,  // 96: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
+	56,  // 97: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
+	58,  // 98: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
+	61,  // 99: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
+	63,  // 100: keyturn.v1.AdminService.RouteQueue:input_type -> keyturn.v1.RouteQueueRequest
+	40,  // 101: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
+	9,   // 102: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
+	12,  // 103: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
+	17,  // 104: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
+	19,  // 105: keyturn.v1.AdminService.GetItem:output_type -> keyturn.v1.GetItemResponse
+	21,  // 106: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
+	23,  // 107: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
+	25,  // 108: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
+	27,  // 109: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
+	29,  // 110: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
+	31,  // 111: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
+	35,  // 112: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
+	37,  // 113: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
+	39,  // 114: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
+	46,  // 115: keyturn.v1.AdminService.ListSessions:output_type -> keyturn.v1.ListSessionsResponse
+	50,  // 116: keyturn.v1.AdminService.GetServer:output_type -> keyturn.v1.GetServerResponse
+	54,  // 117: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
+	57,  // 118: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
+	60,  // 119: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
+	62,  // 120: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
+	64,  // 121: keyturn.v1.AdminService.RouteQueue:output_type -> keyturn.v1.RouteQueueResponse
+	42,  // 122: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
+	102, // [102:123] is the sub-list for method output_type
+	81,  // [81:102] is the sub-list for method input_type
+	81,  // [81:81] is the sub-list for extension type_name
+	81,  // [81:81] is the sub-list for extension extendee
+	0,   // [0:81] is the sub-list for field type_name
 }
 
 func init() { file_keyturn_v1_admin_proto_init() }
@@ -5640,18 +5959,18 @@ func file_keyturn_v1_admin_proto_init() {
 	}
 	file_keyturn_v1_coordinator_proto_init()
 	file_keyturn_v1_admin_proto_msgTypes[28].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[30].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[33].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[35].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[37].OneofWrappers = []any{}
-	file_keyturn_v1_admin_proto_msgTypes[60].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[31].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[34].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[36].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[38].OneofWrappers = []any{}
+	file_keyturn_v1_admin_proto_msgTypes[61].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_keyturn_v1_admin_proto_rawDesc), len(file_keyturn_v1_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   62,
+			NumMessages:   63,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1850,7 +1850,9 @@ func (x *WatchLeaderResponse) GetNow() *GetLeaderResponse {
 type YieldLeaderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The group.
-	Group         string `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	Group string `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	// Why, for the audit: kept nowhere else. At most 256 bytes of UTF-8.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1888,6 +1890,13 @@ func (*YieldLeaderRequest) Descriptor() ([]byte, []int) {
 func (x *YieldLeaderRequest) GetGroup() string {
 	if x != nil {
 		return x.Group
+	}
+	return ""
+}
+
+func (x *YieldLeaderRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
 	}
 	return ""
 }
@@ -2066,9 +2075,10 @@ const file_keyturn_v1_leader_proto_rawDesc = "" +
 	"\x12WatchLeaderRequest\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\"F\n" +
 	"\x13WatchLeaderResponse\x12/\n" +
-	"\x03now\x18\x01 \x01(\v2\x1d.keyturn.v1.GetLeaderResponseR\x03now\"*\n" +
+	"\x03now\x18\x01 \x01(\v2\x1d.keyturn.v1.GetLeaderResponseR\x03now\"B\n" +
 	"\x12YieldLeaderRequest\x12\x14\n" +
-	"\x05group\x18\x01 \x01(\tR\x05group\"b\n" +
+	"\x05group\x18\x01 \x01(\tR\x05group\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"b\n" +
 	"\x13YieldLeaderResponse\x12\x14\n" +
 	"\x05asked\x18\x01 \x01(\bR\x05asked\x12!\n" +
 	"\fcandidate_id\x18\x02 \x01(\tR\vcandidateId\x12\x12\n" +

@@ -1,5 +1,6 @@
 import type {
   Administration,
+  Changed,
   DeadLetterPage,
   EvictionView,
   GetItemRequest,
@@ -212,12 +213,12 @@ export class RoutedAdministration implements Administration {
     return { ok: true, value: { deadLetters: rows, nextPageToken: token, ...partial(unavailable) } };
   }
 
-  redrive(choice: ItemChoice): Promise<Result<number>> {
-    return this.#count(choice, (admin) => admin.redrive(choice));
+  redrive(choice: ItemChoice): Promise<Result<Changed>> {
+    return this.#change(choice, (admin, own) => admin.redrive(own));
   }
 
-  discard(choice: ItemChoice, waiting: boolean): Promise<Result<number>> {
-    return this.#count(choice, (admin) => admin.discard(choice, waiting));
+  discard(choice: ItemChoice, waiting: boolean): Promise<Result<Changed>> {
+    return this.#change(choice, (admin, own) => admin.discard(own, waiting));
   }
 
   watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch> {
@@ -298,13 +299,35 @@ export class RoutedAdministration implements Administration {
     return all.ok ? { ok: true, value: undefined } : all;
   }
 
-  async #count(choice: ItemChoice, ask: (admin: Administration) => Promise<Result<number>>): Promise<Result<number>> {
-    const { queue, key } = choice;
+  /** Where it is bounded the parts are asked in turn: what one leaves of the bound is the next one's. */
+  async #change(choice: ItemChoice, ask: AskToChange): Promise<Result<Changed>> {
+    const { queue, key, most } = choice;
     const only = key === undefined || key === '' ? this.#onlyPart(queue) : this.router.map.of(queue, key);
-    if (only !== undefined) return this.#changeKey(only, ask);
-    const all = gatherAll(await this.#changeParts(queue, ask));
-    return all.ok ? { ok: true, value: all.value.reduce((sum, one) => sum + one, 0) } : all;
+    if (only !== undefined) return this.#changeKey(only, (admin) => ask(admin, choice));
+    if (most === undefined) {
+      const all = gatherAll(await this.#changeParts(queue, (admin) => ask(admin, choice)));
+      return all.ok ? { ok: true, value: all.value.reduce(added, NONE_CHANGED) } : all;
+    }
+    let sum = NONE_CHANGED;
+    for (const partition of this.router.map.all(queue)) {
+      const left = most - sum.done;
+      const own = left > 0 ? { ...choice, most: left } : { ...choice, most: undefined, dryRun: true };
+      const result = await this.#changeKey(partition, (admin) => ask(admin, own));
+      if (!result.ok) return result;
+      sum = added(sum, result.value);
+    }
+    return { ok: true, value: sum };
   }
+}
+
+type AskToChange = (admin: Administration, choice: ItemChoice) => Promise<Result<Changed>>;
+const NONE_CHANGED: Changed = { done: 0, chosen: 0 };
+
+function added(one: Changed, other: Changed): Changed {
+  // The earliest: what died after it is left out everywhere.
+  const asOf = Math.min(one.asOf ?? Number.POSITIVE_INFINITY, other.asOf ?? Number.POSITIVE_INFINITY);
+  const chosen = one.chosen + other.chosen;
+  return { done: one.done + other.done, chosen, asOf: asOf === Number.POSITIVE_INFINITY ? undefined : asOf };
 }
 
 /** Dead letters that are asked for at a time, of each part: each may be a megabyte. */

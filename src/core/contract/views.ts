@@ -245,13 +245,6 @@ export interface LimitsView extends MaybePartial {
   readonly maxInFlight: number | undefined;
 }
 
-export interface ListDeadLettersRequest {
-  readonly queue: string;
-  readonly key: string | undefined;
-  readonly pageSize: number;
-  readonly pageToken: string;
-}
-
 export interface DeadLetterView extends Placed {
   readonly item: DeliveredItem;
   readonly key: string;
@@ -264,14 +257,6 @@ export interface DeadLetterView extends Placed {
 export interface DeadLetterPage extends MaybePartial {
   readonly deadLetters: readonly DeadLetterView[];
   readonly nextPageToken: string;
-}
-
-/** Which dead letters (and items): all that fit every condition that is set. */
-export interface ItemChoice {
-  readonly queue: string;
-  readonly key: string | undefined;
-  /** Empty: all. */
-  readonly itemIds: readonly string[];
 }
 
 export type EventKind =

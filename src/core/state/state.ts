@@ -1,6 +1,7 @@
 import type { Refusal } from '../contract/model.js';
 import type { CoordinatorSettings } from '../contract/settings.js';
 import { IdleCache } from '../structures/idle-cache.js';
+import { Named } from '../structures/named.js';
 import { OWN_ID } from '../structures/own-id.js';
 import { Random } from '../structures/random.js';
 import { ResultLedger } from '../structures/retention-cache.js';
@@ -44,7 +45,7 @@ export class CoreState {
   readonly random: Random;
   /** Ids that are made here begin with this, unique across restarts and partitions because the first token is. */
   readonly ownIds: string;
-  readonly queues = new Map<string, Queue>();
+  readonly queues = new Named<Queue>();
   /** The queue that was asked for last: most calls in a row are for one. Only `queues.ts` writes it. */
   lastQueue: Queue | undefined = undefined;
   /** Queues that are not here now, though they were, by their names: what is said to who asks (cluster). */

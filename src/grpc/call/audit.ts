@@ -177,7 +177,8 @@ export function fieldsOf(value: unknown): Fields {
 function plain(fields: Fields): Fields {
   const shown: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
-    const text = plainValue(value);
+    // Most give none.
+    const text = name === 'reason' && value === '' ? undefined : plainValue(value);
     if (text !== undefined) shown[name] = text;
   }
   return shown;

@@ -6,7 +6,6 @@ import type {
   EvictionView,
   GetItemRequest,
   HolderView,
-  ItemChoice,
   ItemReport,
   KeyExplanation,
   KeyPage,
@@ -14,7 +13,6 @@ import type {
   LimitsChange,
   LimitsView,
   LineEntryView,
-  ListDeadLettersRequest,
   ListKeysRequest,
   RetryNowRequest,
   RetryNowView,
@@ -63,7 +61,7 @@ function stateOf(state: wire.LaneState, check: Check): LaneState | undefined {
   return word;
 }
 
-function page(
+export function page(
   message: { readonly pageSize: number; readonly pageToken: string },
   check: Check,
 ): { pageSize: number; pageToken: string } {
@@ -107,31 +105,6 @@ function rateChange(rate: wire.Rate | undefined, check: Check): LimitsChange['ra
   return { perSecond: rate.perSecond, burst: rate.burst };
 }
 
-export function listDeadLettersRequest(message: wire.ListDeadLettersRequest, check: Check): ListDeadLettersRequest {
-  return {
-    queue: check.queue('queue', message.queue),
-    key: optionalKey(message.key, check),
-    ...page(message, check),
-  };
-}
-
-export function itemChoice(message: wire.RedriveRequest, check: Check): ItemChoice {
-  check.listLength('item_ids', message.itemIds.length, 0, check.limits.pageSize);
-  for (const [index, id] of message.itemIds.entries()) check.requiredId(`item_ids[${index}]`, id);
-  return {
-    queue: check.queue('queue', message.queue),
-    key: optionalKey(message.key, check),
-    itemIds: message.itemIds,
-  };
-}
-
-export function discardRequest(
-  message: wire.DiscardRequest,
-  check: Check,
-): { readonly choice: ItemChoice; readonly waiting: boolean } {
-  return { choice: itemChoice(message, check), waiting: message.waiting };
-}
-
 export function watchRequest(
   message: wire.WatchEventsRequest,
   check: Check,
@@ -140,7 +113,7 @@ export function watchRequest(
   return { queue, key: optionalKey(message.key, check) };
 }
 
-function optionalKey(key: string | undefined, check: Check): string | undefined {
+export function optionalKey(key: string | undefined, check: Check): string | undefined {
   return key === undefined ? undefined : check.key('key', key);
 }
 

@@ -4,12 +4,16 @@
  */
 import type { FieldViolation, Limits, Refusal } from '../../coordinator.js';
 import type { Duration } from '../gen/google/protobuf/duration.js';
+import type { Timestamp } from '../gen/google/protobuf/timestamp.js';
 import { shorten } from './show.js';
 import { LONGEST_DURATION_MS } from './time.js';
 
 /** More violations would not help, and the answer has to fit into a client's limit for trailers. */
 const MOST_VIOLATIONS = 20;
 const QUEUE_NAME = /^[A-Za-z0-9._:/-]+$/;
+/** Of a Timestamp, as its proto says. */
+const FIRST_SECOND = -62_135_596_800n;
+const LAST_SECOND = 253_402_300_799n;
 const NANOS_PER_MS = 1_000_000;
 const NANOS_PER_SECOND = 1_000_000_000;
 const LONGEST_SECONDS = BigInt(LONGEST_DURATION_MS / 1_000);
@@ -151,6 +155,15 @@ export class Check {
   /** Of any bounds, ms. */
   duration(field: string, duration: Duration | undefined, least: number, most: number): number | undefined {
     return this.#duration(field, duration, least, most);
+  }
+
+  /** Wall clock, ms. */
+  moment(field: string, moment: Timestamp | undefined): number | undefined {
+    if (moment === undefined) return undefined;
+    const { seconds, nanos } = moment;
+    if (seconds < FIRST_SECOND || seconds > LAST_SECOND || nanos < 0 || nanos >= NANOS_PER_SECOND)
+      this.wrong(field, `seconds ${seconds} and nanos ${nanos}`, 'years 1 to 9999, nanos 0 to 999999999');
+    return Number(seconds) * 1_000 + nanos / NANOS_PER_MS;
   }
 
   /** Whole milliseconds, rounded up: so only zero is zero. */

@@ -152,7 +152,7 @@ function leaderKnown({ beyond, phase }: wire.KnownLeader): LeaderKnows {
 }
 
 export function writeYield(out: WireWriter, group: string): void {
-  out.message(LEADER.yield, leader.YieldLeaderRequest.encode({ group }).finish());
+  out.message(LEADER.yield, leader.YieldLeaderRequest.encode({ group, reason: '' }).finish());
 }
 
 export function writeCandidateView(out: WireWriter, view: CandidateView): void {

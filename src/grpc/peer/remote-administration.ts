@@ -18,6 +18,7 @@ import {
   type AdminName,
   adminRequest,
   DISCARD,
+  DISCARD_SOME,
   EVICT_HOLDER,
   EXPLAIN_KEY,
   GET_ITEM,
@@ -27,6 +28,7 @@ import {
   LIST_SESSIONS,
   PAUSE_QUEUE,
   REDRIVE,
+  REDRIVE_SOME,
   RESUME_KEY,
   RESUME_QUEUE,
   RETRY_NOW,
@@ -107,11 +109,13 @@ export class RemoteAdministration implements Administration {
   }
 
   redrive(choice: ItemChoice) {
-    return this.#ask('redrive', REDRIVE, choice);
+    if (isPlain(choice)) return this.#ask('redrive', REDRIVE, choice);
+    return this.#ask('redriveSome', REDRIVE_SOME, choice);
   }
 
   discard(choice: ItemChoice, waiting: boolean) {
-    return this.#ask('discard', DISCARD, { choice, waiting });
+    if (isPlain(choice)) return this.#ask('discard', DISCARD, { choice, waiting });
+    return this.#ask('discardSome', DISCARD_SOME, { choice, waiting });
   }
 
   watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch> {
@@ -197,4 +201,9 @@ class AdminCall implements OpenEntry {
     this.callOff();
     this.resolve(result);
   }
+}
+
+/** Says nothing that homes of an older version do not know. */
+function isPlain({ filter, dryRun, most }: ItemChoice): boolean {
+  return filter === undefined && dryRun !== true && most === undefined;
 }

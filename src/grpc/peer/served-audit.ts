@@ -23,6 +23,8 @@ const CHANGES: Readonly<Record<string, { readonly call: string; isOne(asked: Fie
   },
   redrive: { call: 'AdminService/Redrive', isOne: always },
   discard: { call: 'AdminService/Discard', isOne: always },
+  redriveSome: { call: 'AdminService/Redrive', isOne: always },
+  discardSome: { call: 'AdminService/Discard', isOne: always },
 };
 
 /** What is not said travels as null. */

@@ -5,17 +5,14 @@ import type { HandlerContext } from '../call/handler.js';
 import type { OpenStreams } from '../call/streams.js';
 import {
   deadLettersResponse,
-  discardRequest,
   evictionResponse,
   explanationResponse,
   getItemRequest,
-  itemChoice,
   itemResponse,
   keyName,
   keysResponse,
   limitsChange,
   limitsResponse,
-  listDeadLettersRequest,
   listKeysRequest,
   queueName,
   resumptionResponse,
@@ -31,7 +28,15 @@ import {
   routeRequest,
   routeResponse,
 } from '../convert/cluster.js';
+import {
+  discardRequest,
+  discardResponse,
+  itemChoice,
+  listDeadLettersRequest,
+  redriveResponse,
+} from '../convert/item-choice.js';
 import { listQueuesRequest, queuesResponse } from '../convert/queues.js';
+import { withReason } from '../convert/reason.js';
 import { serverResponse } from '../convert/server.js';
 import { listSessionsRequest, sessionsResponse } from '../convert/sessions.js';
 import { type AdminServiceServer, AdminServiceService } from '../gen/keyturn/v1/admin.js';
@@ -75,37 +80,37 @@ const CALLS = {
   ),
   evictHolder: personCall(
     AdminServiceService.evictHolder,
-    keyName,
+    withReason(keyName),
     (port, { queue, key }) => port.admin.evictHolder(queue, key),
     evictionResponse,
   ),
   retryNow: personCall(
     AdminServiceService.retryNow,
-    retryNowRequest,
+    withReason(retryNowRequest),
     (port, request) => port.admin.retryNow(request),
     retryNowResponse,
   ),
   resumeKey: personCall(
     AdminServiceService.resumeKey,
-    keyName,
+    withReason(keyName),
     (port, { queue, key }) => port.admin.resumeKey(queue, key),
     resumptionResponse,
   ),
   pauseQueue: personCall(
     AdminServiceService.pauseQueue,
-    queueName,
+    withReason(queueName),
     (port, queue) => port.admin.pauseQueue(queue),
     nothing,
   ),
   resumeQueue: personCall(
     AdminServiceService.resumeQueue,
-    queueName,
+    withReason(queueName),
     (port, queue) => port.admin.resumeQueue(queue),
     nothing,
   ),
   setLimits: personCall(
     AdminServiceService.setLimits,
-    limitsChange,
+    withReason(limitsChange),
     (port, { queue, change }) => port.admin.setLimits(queue, change),
     limitsResponse,
   ),
@@ -117,15 +122,15 @@ const CALLS = {
   ),
   redrive: personCall(
     AdminServiceService.redrive,
-    itemChoice,
+    withReason(itemChoice),
     (port, choice) => port.admin.redrive(choice),
-    (redriven) => ({ redriven }),
+    redriveResponse,
   ),
   discard: personCall(
     AdminServiceService.discard,
-    discardRequest,
+    withReason(discardRequest),
     (port, { choice, waiting }) => port.admin.discard(choice, waiting),
-    (discarded) => ({ discarded }),
+    discardResponse,
   ),
   getServer: personCall(
     AdminServiceService.getServer,
@@ -141,25 +146,25 @@ const CALLS = {
   ),
   movePartition: personCall(
     AdminServiceService.movePartition,
-    moveRequest,
+    withReason(moveRequest),
     (port, request) => port.cluster?.move(request) ?? alone(),
     moveResponse,
   ),
   restorePartitions: personCall(
     AdminServiceService.restorePartitions,
-    restoreRequest,
+    withReason(restoreRequest),
     (port, request) => port.cluster?.restore(request) ?? alone(),
     restoreResponse,
   ),
   finalizeCluster: personCall(
     AdminServiceService.finalizeCluster,
-    anything,
+    withReason(anything),
     (port) => port.cluster?.finalize() ?? alone(),
     ({ format, isChanged }) => ({ format, changed: isChanged }),
   ),
   routeQueue: personCall(
     AdminServiceService.routeQueue,
-    routeRequest,
+    withReason(routeRequest),
     (port, request) => port.cluster?.route(request) ?? alone(),
     routeResponse,
   ),

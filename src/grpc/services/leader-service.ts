@@ -4,6 +4,7 @@ import type { GroupView, Reply, Result, SessionStamp, YieldView } from '../../co
 import { type HandlerContext, internalError, replied } from '../call/handler.js';
 import type { OpenStreams } from '../call/streams.js';
 import { groupName, leaderResponse, yieldResponse } from '../convert/leaders.js';
+import { withReason } from '../convert/reason.js';
 import { steadyNow } from '../convert/steady-time.js';
 import { type LeaderServiceServer, LeaderServiceService } from '../gen/keyturn/v1/leader.js';
 import { LeadStream } from './lead-stream.js';
@@ -33,7 +34,7 @@ export function leaderService(context: HandlerContext, streams: OpenStreams): Ha
     watchLeader: watchLeader(context, streams),
     yieldLeader: replied(
       context,
-      (message, check, caller) => ({ group: groupName(message, check), peer: caller.getPeer() }),
+      withReason((message, check, caller) => ({ group: groupName(message, check), peer: caller.getPeer() })),
       (port, { group, peer }, reply: Reply<YieldView>) => {
         port.leaders.yieldLeader(group, {
           answer: (view) => {
@@ -60,7 +61,7 @@ export const LEADER_CALLS: readonly CarriedByBytes[] = [
   ),
   personCall(
     LeaderServiceService.yieldLeader,
-    groupName,
+    withReason(groupName),
     (port, group) => answered<YieldView>((reply) => port.leaders.yieldLeader(group, reply)),
     yieldResponse,
   ),

@@ -130,8 +130,15 @@ describe('lists of a queue that is spread', () => {
       pageToken = page.nextPageToken;
     } while (pageToken !== '');
     assert.deepEqual(seen, ids);
-    assert.equal(told(await admin.redrive({ queue: 'wide', key: undefined, itemIds: ['i0', 'i1', 'never'] })), 2);
-    assert.equal(told(await admin.discard({ queue: 'wide', key: undefined, itemIds: [] }, false)), 38);
+    const all = { queue: 'wide', key: undefined, itemIds: [] };
+    assert.equal(told(await admin.redrive({ ...all, itemIds: ['i0', 'i1', 'never'] })).done, 2);
+    // S455: over all parts together.
+    const dry = told(await admin.discard({ ...all, dryRun: true, most: 5 }, false));
+    assert.deepEqual([dry.done, dry.chosen], [0, 38]);
+    const five = told(await admin.discard({ ...all, most: 5 }, false));
+    assert.deepEqual([five.done, five.chosen], [5, 38]);
+    const rest = told(await admin.discard(all, false));
+    assert.deepEqual([rest.done, rest.chosen], [33, 33]);
   });
 
   it('a page token of no answer is refused', async () => {

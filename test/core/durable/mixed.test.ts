@@ -225,7 +225,7 @@ describe('an item of durability memory that is sent again with more is on disk',
     submit(lives, { x: 'memory', y: 'memory' });
     again(lives, 'x');
     const scan = lives.stage.core.discardWaiting({ ...NO_KEYS, itemIds: ['y'] }, 10, () => lives.stage.now);
-    assert.ok(scan.ok && scan.value !== undefined && runThrough(scan.value) === 1);
+    assert.ok(scan.ok && scan.value !== undefined && runThrough(scan.value).done === 1);
     assert.equal(lives.stage.core.memoryItems, 0);
     lives.flush();
     lives.restart();

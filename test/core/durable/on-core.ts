@@ -3,6 +3,7 @@
 import type {
   AcquireAnswer,
   Administration,
+  Changed,
   Coordinator,
   CoordinatorSettings,
   DeliveredItem,
@@ -201,14 +202,22 @@ export abstract class OnCore implements Coordinator {
     return { ...answer, turns };
   }
 
-  #discard(choice: ItemChoice, waiting: boolean): Result<number> {
+  #discard(choice: ItemChoice, waiting: boolean): Result<Changed> {
     const dead = this.#do((core, now) => atOnce(core.discardDead(choice, 1_000, () => now)));
     if (!dead.ok || !waiting) return dead;
     return this.#do((core) => {
-      const scan = core.discardWaiting(choice, ALL, () => this.now);
-      if (!scan.ok) return scan;
-      const gone = scan.value === undefined ? 0 : runThrough(scan.value);
-      return { ok: true, value: dead.value + gone };
+      const { done, chosen, asOf } = dead.value;
+      const left = (choice.most ?? Number.POSITIVE_INFINITY) - done;
+      const gone = atOnce(
+        core.discardWaiting(
+          choice,
+          ALL,
+          () => this.now,
+          () => left,
+        ),
+      );
+      if (!gone.ok) return gone;
+      return { ok: true, value: { done: done + gone.value.done, chosen: chosen + gone.value.chosen, asOf } };
     });
   }
 

@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { connect, type Keyturn } from '@keyturn/client';
 import { DEFAULT_LIMITS } from '../../../src/core/contract/limits.js';
 import type { Audited } from '../../../src/grpc/call/audit.js';
+import { fieldsOf } from '../../../src/grpc/call/audit.js';
 import { startGrpcServer } from '../../../src/grpc/server/server.js';
 import { localCoordinator } from '../../support/local-coordinator.js';
 
@@ -37,9 +38,23 @@ test('a change is told once, with what was asked and what came of it', async (t)
       ['AdminService/Discard', 'orders', 'OK'],
     ],
   );
-  assert.deepEqual(told[1]?.told, { discarded: 1 });
+  const { discarded, chosen } = fieldsOf(told[1]?.told);
+  assert.deepEqual([discarded, chosen], [1, 1]);
   assert.equal(told[0]?.who, undefined);
   assert.match(told[0]?.from ?? '', /^127\.0\.0\.1:\d+$/);
+});
+
+test('why somebody changes something is told; of who says nothing nothing is', async (t) => {
+  const { client, told } = await audited(t);
+  const reason = 'ticket 4711: the receiver is down';
+  await client.admin.pauseQueue('orders', { reason });
+  await client.admin.resumeQueue('orders');
+  assert.deepEqual(
+    told.map(({ asked }) => asked['reason']),
+    [reason, undefined],
+  );
+  const long = client.admin.pauseQueue('orders', { reason: 'r'.repeat(257) });
+  await assert.rejects(long, /reason.*256 bytes/);
 });
 
 test('what only looks is not told, and what was refused is told with its reason', async (t) => {

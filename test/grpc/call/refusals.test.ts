@@ -213,7 +213,7 @@ test('a refusal of AdminService is told in the same way', async (t) => {
   coordinator.admin.pauseQueue = () =>
     Promise.resolve({ ok: false, refusal: { kind: 'no_such_queue', queue: 'nope' } });
   const { rawAdmin } = await startSidecar(t, coordinator);
-  const failure = await failureOf(call(rawAdmin, rawAdmin.pauseQueue, { queue: 'nope' }));
+  const failure = await failureOf(call(rawAdmin, rawAdmin.pauseQueue, { queue: 'nope', reason: '' }));
   assert.deepEqual([failure.code, failure.reason, failure.resource], ['NOT_FOUND', 'NO_SUCH_QUEUE', 'nope']);
 });
 

@@ -359,11 +359,11 @@ test('ListDeadLetters, Redrive and Discard', async (t) => {
   };
   coordinator.admin.redrive = (choice) => {
     asked.push(choice);
-    return ok(2);
+    return ok({ done: 2, chosen: 2 });
   };
   coordinator.admin.discard = (choice, waiting) => {
     asked.push([choice, waiting]);
-    return ok(3);
+    return ok({ done: 3, chosen: 3 });
   };
   assert.deepEqual(await client.admin.listDeadLetters({ queue: 'q', key: '' }), {
     deadLetters,
@@ -373,11 +373,14 @@ test('ListDeadLetters, Redrive and Discard', async (t) => {
   assert.equal(await client.admin.redrive({ queue: 'q' }), 2);
   assert.equal(await client.admin.discard({ queue: 'q', key: 'k', itemIds: ['i'] }, true), 3);
   assert.deepEqual(asked, [
-    { queue: 'q', key: '', pageSize: 100, pageToken: '' },
-    { queue: 'q', key: undefined, itemIds: [] },
-    [{ queue: 'q', key: 'k', itemIds: ['i'] }, true],
+    { queue: 'q', key: '', pageSize: 100, pageToken: '', filter: undefined },
+    { queue: 'q', key: undefined, itemIds: [], ...ANY },
+    [{ queue: 'q', key: 'k', itemIds: ['i'], ...ANY }, true],
   ]);
 });
+
+/** Nothing that narrows a choice further. */
+const ANY = { filter: undefined, dryRun: undefined, most: undefined };
 
 function ok<T>(value: T): Promise<{ readonly ok: true; readonly value: T }> {
   return Promise.resolve({ ok: true, value });

@@ -246,8 +246,8 @@ function adminCases(): readonly Case[] {
   const long = 'k'.repeat(1_025);
   const keys = { queue: 'q', state: LaneState.LANE_STATE_UNSPECIFIED, pageSize: 0, pageToken: '' };
   const queues = { nameContains: '', pageSize: 0, pageToken: '', stuckFor: undefined, withoutPolicy: false };
-  const letters = { queue: 'q', pageSize: 0, pageToken: '' };
-  const choice = { queue: 'q', itemIds: [] };
+  const letters = { queue: 'q', pageSize: 0, pageToken: '', filter: undefined };
+  const choice = { queue: 'q', itemIds: [], filter: undefined, dryRun: false, limit: 0, reason: '' };
   return [
     {
       what: 'ListQueues with a long name_contains',
@@ -265,13 +265,40 @@ function adminCases(): readonly Case[] {
       fields: ['stuck_for'],
     },
     {
+      what: 'a reason of more than 256 bytes',
+      ask: (s) => call(s.rawAdmin, s.rawAdmin.pauseQueue, { queue: 'q', reason: `${'r'.repeat(255)}é` }),
+      fields: ['reason'],
+    },
+    {
+      what: 'dead letters of a cause that there is not, with a long error, that died before they died',
+      ask: (s) => {
+        const died = (ms: number) => ({ seconds: BigInt(ms), nanos: 0 });
+        const filter = {
+          causes: ['max_attempts', 'bored'],
+          errorContains: 'e'.repeat(257),
+          diedAfter: died(2),
+          diedBefore: died(1),
+        };
+        return call(s.rawAdmin, s.rawAdmin.redrive, { ...choice, filter, limit: 10_001 });
+      },
+      fields: ['filter.causes[1]', 'filter.error_contains', 'filter.died_before', 'limit'],
+    },
+    {
+      what: 'a filter of dead letters that is to find items that wait',
+      ask: (s) => {
+        const filter = { causes: [], errorContains: '', diedAfter: undefined, diedBefore: { seconds: 1n, nanos: -1 } };
+        return call(s.rawAdmin, s.rawAdmin.discard, { ...choice, filter, waiting: true });
+      },
+      fields: ['filter', 'filter.died_before'],
+    },
+    {
       what: 'RetryNow of a key and an item',
-      ask: (s) => call(s.rawAdmin, s.rawAdmin.retryNow, { queue: 'q', key: 'k', itemId: 'i' }),
+      ask: (s) => call(s.rawAdmin, s.rawAdmin.retryNow, { queue: 'q', key: 'k', itemId: 'i', reason: '' }),
       fields: ['item_id'],
     },
     {
       what: 'RetryNow of neither, in a bad queue',
-      ask: (s) => call(s.rawAdmin, s.rawAdmin.retryNow, { queue: '', key: '', itemId: '' }),
+      ask: (s) => call(s.rawAdmin, s.rawAdmin.retryNow, { queue: '', key: '', itemId: '', reason: '' }),
       fields: ['queue', 'key'],
     },
     {
@@ -301,32 +328,33 @@ function adminCases(): readonly Case[] {
     },
     {
       what: 'EvictHolder of a bad queue and key',
-      ask: (s) => call(s.rawAdmin, s.rawAdmin.evictHolder, { queue: '', key: long }),
+      ask: (s) => call(s.rawAdmin, s.rawAdmin.evictHolder, { queue: '', key: long, reason: '' }),
       fields: ['queue', 'key'],
     },
     {
       what: 'ResumeKey of a long key',
-      ask: (s) => call(s.rawAdmin, s.rawAdmin.resumeKey, { queue: 'q', key: long }),
+      ask: (s) => call(s.rawAdmin, s.rawAdmin.resumeKey, { queue: 'q', key: long, reason: '' }),
       fields: ['key'],
     },
     {
       what: 'PauseQueue of none',
-      ask: (s) => call(s.rawAdmin, s.rawAdmin.pauseQueue, { queue: '' }),
+      ask: (s) => call(s.rawAdmin, s.rawAdmin.pauseQueue, { queue: '', reason: '' }),
       fields: ['queue'],
     },
     {
       what: 'ResumeQueue of none',
-      ask: (s) => call(s.rawAdmin, s.rawAdmin.resumeQueue, { queue: '' }),
+      ask: (s) => call(s.rawAdmin, s.rawAdmin.resumeQueue, { queue: '', reason: '' }),
       fields: ['queue'],
     },
     ...[-1, 1e-320, 1e-7, Number.NaN, Number.POSITIVE_INFINITY, 1e10].map((perSecond) => ({
       what: `a rate of ${perSecond} per second`,
-      ask: (s: Sidecar) => call(s.rawAdmin, s.rawAdmin.setLimits, { queue: 'q', rate: { perSecond, burst: 1 } }),
+      ask: (s: Sidecar) =>
+        call(s.rawAdmin, s.rawAdmin.setLimits, { queue: 'q', rate: { perSecond, burst: 1 }, reason: '' }),
       fields: ['rate.per_second'],
     })),
     {
       what: 'a rate with no burst',
-      ask: (s) => call(s.rawAdmin, s.rawAdmin.setLimits, { queue: 'q', rate: { perSecond: 1, burst: 0 } }),
+      ask: (s) => call(s.rawAdmin, s.rawAdmin.setLimits, { queue: 'q', rate: { perSecond: 1, burst: 0 }, reason: '' }),
       fields: ['rate.burst'],
     },
     {
@@ -443,7 +471,15 @@ test('the limits are those of the configuration', async (t) => {
   const wrong = [
     enQueue({ key: 'abcd', wait: ms(11) }),
     submit({ items: [message(NewItem, { payload: bytes(5) }), message(NewItem)] }),
-    (s: Sidecar) => call(s.rawAdmin, s.rawAdmin.redrive, { queue: 'q', itemIds: times(6, 'i') }),
+    (s: Sidecar) =>
+      call(s.rawAdmin, s.rawAdmin.redrive, {
+        queue: 'q',
+        itemIds: times(6, 'i'),
+        filter: undefined,
+        dryRun: false,
+        limit: 0,
+        reason: '',
+      }),
   ];
   const named = [];
   for (const ask of wrong) named.push((await failureOf(ask(sidecar))).fields.map(({ field }) => field));

@@ -69,7 +69,7 @@ test('before it is ready every call is refused with UNAVAILABLE, STORE_UNAVAILAB
     () => call(raw, raw.enQueue, { ...enqueue, queue: 'm' }),
     () => call(raw, raw.submit, submit),
     () => call(rawAdmin, rawAdmin.listQueues, message(ListQueuesRequest)),
-    () => call(rawAdmin, rawAdmin.pauseQueue, { queue: 'q' }),
+    () => call(rawAdmin, rawAdmin.pauseQueue, { queue: 'q', reason: '' }),
     () => new SessionClient(raw).failed(),
   ]) {
     const failure = await failureOf(ask());

@@ -126,7 +126,9 @@ test('who leads is asked, watched, and asked to yield', async (t) => {
   assert.equal(executing?.candidateId, 'a');
   assert.deepEqual(executing?.metadata, new Map([['host', 'h1']]));
   assert.deepEqual((await get()).leader, executing);
-  client.yieldLeader({ group: 'g' }, (error, answer) => assert.deepEqual([error, answer?.candidateId], [null, 'a']));
+  client.yieldLeader({ group: 'g', reason: '' }, (error, answer) =>
+    assert.deepEqual([error, answer?.candidateId], [null, 'a']),
+  );
   assert.equal((await stream.the('handOver')).value.reason, wire.HandOverReason.HAND_OVER_REASON_OPERATOR);
 });
 
@@ -277,7 +279,7 @@ test('who was asked to hand over, for whom and when is written down, also by whi
   const { value } = await stream.the('inaugurate');
   const ask = (group: string) =>
     new Promise((resolve, reject) =>
-      client.yieldLeader({ group }, (error, answer) => (error === null ? resolve(answer) : reject(error))),
+      client.yieldLeader({ group, reason: '' }, (error, answer) => (error === null ? resolve(answer) : reject(error))),
     );
   await ask('g');
   await ask('nobody-here');

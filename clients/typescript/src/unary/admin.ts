@@ -11,6 +11,8 @@ import { sessionPage } from '../wire/sessions.js';
 import { isServiceError } from '../wire/status.js';
 import { fromWireToken } from '../wire/time.js';
 import type {
+  ChangeBounds,
+  ChangedItems,
   ClusterInfo,
   DeadLetterPage,
   EventBatch,
@@ -34,11 +36,13 @@ import type {
   RouteCall,
   RoutedQueue,
 } from '../words/admin-words.js';
-import type { CallSettings } from '../words/calls.js';
+import type { CallSettings, ChangeSettings } from '../words/calls.js';
+import { KeyturnError } from '../words/errors.js';
 import type { GetItemCall, ItemReport } from '../words/item-report.js';
 import type { GroupInfo } from '../words/leader-words.js';
 import type { ServerInfo } from '../words/server-view.js';
 import type { ListSessionsCall, SessionPage } from '../words/session-view.js';
+import { shown } from '../words/values.js';
 import { OpenCalls } from './open-calls.js';
 
 /** A sidecar waits for a move for so long, ms. */
@@ -98,41 +102,55 @@ export class AdminCalls {
     return admin.itemReport(await this.#calls.ask(client, client.getItem, request, settings));
   }
 
-  async evictHolder(queue: string, key: string, settings?: CallSettings): Promise<EvictionView> {
+  async evictHolder(queue: string, key: string, settings?: ChangeSettings): Promise<EvictionView> {
     const client = this.#admin;
-    return admin.evictionView(await this.#calls.ask(client, client.evictHolder, { queue, key }, settings));
+    return admin.evictionView(
+      await this.#calls.ask(client, client.evictHolder, { queue, key, ...why(settings) }, own(settings)),
+    );
   }
 
   /** Ends what only time keeps back: of a key, or of an item wherever it stands. */
-  async retryNow(call: RetryNowCall, settings?: CallSettings): Promise<RetryNowView> {
+  async retryNow(call: RetryNowCall, settings?: ChangeSettings): Promise<RetryNowView> {
     const client = this.#admin;
-    return admin.retryNowView(await this.#calls.ask(client, client.retryNow, admin.wireRetryNow(call), settings));
+    return admin.retryNowView(
+      await this.#calls.ask(client, client.retryNow, admin.wireRetryNow(call, why(settings).reason), own(settings)),
+    );
   }
 
   async resumeKey(
     queue: string,
     key: string,
-    settings?: CallSettings,
+    settings?: ChangeSettings,
   ): Promise<{ readonly resumed: boolean; readonly state: LaneState }> {
     const client = this.#admin;
-    const { resumed, state } = await this.#calls.ask(client, client.resumeKey, { queue, key }, settings);
+    const { resumed, state } = await this.#calls.ask(
+      client,
+      client.resumeKey,
+      { queue, key, ...why(settings) },
+      own(settings),
+    );
     return { resumed, state: admin.stateOf(state) };
   }
 
-  async pauseQueue(queue: string, settings?: CallSettings): Promise<void> {
+  async pauseQueue(queue: string, settings?: ChangeSettings): Promise<void> {
     const client = this.#admin;
-    await this.#calls.ask(client, client.pauseQueue, { queue }, settings);
+    await this.#calls.ask(client, client.pauseQueue, { queue, ...why(settings) }, own(settings));
   }
 
-  async resumeQueue(queue: string, settings?: CallSettings): Promise<void> {
+  async resumeQueue(queue: string, settings?: ChangeSettings): Promise<void> {
     const client = this.#admin;
-    await this.#calls.ask(client, client.resumeQueue, { queue }, settings);
+    await this.#calls.ask(client, client.resumeQueue, { queue, ...why(settings) }, own(settings));
   }
 
-  async setLimits(queue: string, change: LimitsChange, settings?: CallSettings): Promise<LimitsView> {
+  async setLimits(queue: string, change: LimitsChange, settings?: ChangeSettings): Promise<LimitsView> {
     const client = this.#admin;
     return admin.limitsView(
-      await this.#calls.ask(client, client.setLimits, admin.wireSetLimits(queue, change), settings),
+      await this.#calls.ask(
+        client,
+        client.setLimits,
+        admin.wireSetLimits(queue, change, why(settings).reason),
+        own(settings),
+      ),
     );
   }
 
@@ -144,16 +162,42 @@ export class AdminCalls {
   }
 
   /** @returns how many went back */
-  async redrive(choice: ItemChoiceCall, settings?: CallSettings): Promise<number> {
+  async redrive(choice: ItemChoiceCall, settings?: ChangeSettings): Promise<number> {
     const client = this.#admin;
-    return (await this.#calls.ask(client, client.redrive, admin.wireChoice(choice), settings)).redriven;
+    return (
+      await this.#calls.ask(client, client.redrive, admin.wireChoice(choice, {}, why(settings).reason), own(settings))
+    ).redriven;
   }
 
   /** @returns how many are gone */
-  async discard(choice: ItemChoiceCall, waiting: boolean, settings?: CallSettings): Promise<number> {
+  async discard(choice: ItemChoiceCall, waiting: boolean, settings?: ChangeSettings): Promise<number> {
     const client = this.#admin;
-    const request = { ...admin.wireChoice(choice), waiting: optionalFlag('waiting', waiting) };
-    return (await this.#calls.ask(client, client.discard, request, settings)).discarded;
+    const request = {
+      ...admin.wireChoice(choice, {}, why(settings).reason),
+      waiting: optionalFlag('waiting', waiting),
+    };
+    return (await this.#calls.ask(client, client.discard, request, own(settings))).discarded;
+  }
+
+  /** As {@link redrive}, no further than the bounds. */
+  async redriveSome(choice: ItemChoiceCall, bounds: ChangeBounds, settings?: ChangeSettings): Promise<ChangedItems> {
+    const client = this.#admin;
+    const request = admin.wireChoice(choice, bounds, why(settings).reason);
+    const answer = await this.#calls.ask(client, client.redrive, request, own(settings));
+    return admin.changedItems(answer.redriven, answer);
+  }
+
+  /** As {@link discard}, no further than the bounds. */
+  async discardSome(
+    choice: ItemChoiceCall & { readonly waiting?: boolean | undefined },
+    bounds: ChangeBounds,
+    settings?: ChangeSettings,
+  ): Promise<ChangedItems> {
+    const client = this.#admin;
+    const waiting = optionalFlag('waiting', choice.waiting);
+    const request = { ...admin.wireChoice(choice, bounds, why(settings).reason), waiting };
+    const answer = await this.#calls.ask(client, client.discard, request, own(settings));
+    return admin.changedItems(answer.discarded, answer);
   }
 
   /** How the sidecar sees its cluster. One that stands alone refuses (`NO_CLUSTER`). */
@@ -167,44 +211,56 @@ export class AdminCalls {
    * what is in the way (`under_way`).
    * @param member its id, the beginning of it (4 characters or more), or its name
    */
-  movePartition(partition: number, member: string, settings?: CallSettings): Promise<MovedPartition> {
-    return this.#move({ partition, member, anywhere: false }, settings);
+  movePartition(partition: number, member: string, settings?: ChangeSettings): Promise<MovedPartition> {
+    return this.#move({ partition, member, anywhere: false, ...why(settings) }, settings);
   }
 
   /** A partition that was moved by hand is put where the cluster likes again. */
-  releasePartition(partition: number, settings?: CallSettings): Promise<MovedPartition> {
-    return this.#move({ partition, member: '', anywhere: true }, settings);
+  releasePartition(partition: number, settings?: ChangeSettings): Promise<MovedPartition> {
+    return this.#move({ partition, member: '', anywhere: true, ...why(settings) }, settings);
   }
 
-  async #move(request: Parameters<AdminServiceClient['movePartition']>[0], settings?: CallSettings) {
+  async #move(request: Parameters<AdminServiceClient['movePartition']>[0], settings?: ChangeSettings) {
     const client = this.#admin;
-    return admin.movedPartition(await this.#calls.ask(client, client.movePartition, request, settings, MOVE_TAKES));
+    return admin.movedPartition(
+      await this.#calls.ask(client, client.movePartition, request, own(settings), MOVE_TAKES),
+    );
   }
 
   /** Fixes the format of rows after an upgrade: sidecars that cannot read it do not join from then on. */
-  async finalizeCluster(settings?: CallSettings): Promise<FinalizeInfo> {
+  async finalizeCluster(settings?: ChangeSettings): Promise<FinalizeInfo> {
     const client = this.#admin;
-    return this.#calls.ask(client, client.finalizeCluster, {}, settings);
+    return this.#calls.ask(client, client.finalizeCluster, why(settings), own(settings));
   }
 
   /**
    * Tells where a queue lives in the cluster, or changes that, while the queue is empty: else it is refused (`NOT_ROUTABLE`), and
    * nothing has changed.
    */
-  async routeQueue(call: RouteCall, settings?: CallSettings): Promise<RoutedQueue> {
+  async routeQueue(call: RouteCall, settings?: ChangeSettings): Promise<RoutedQueue> {
     const client = this.#admin;
     return admin.routedQueue(
-      await this.#calls.ask(client, client.routeQueue, admin.wireRoute(call), settings, ROUTE_TAKES),
+      await this.#calls.ask(
+        client,
+        client.routeQueue,
+        admin.wireRoute(call, why(settings).reason),
+        own(settings),
+        ROUTE_TAKES,
+      ),
     );
   }
 
   /**
    * Writes partitions back from the memory of live members, after the store was emptied. What is `under_way` may be asked for again.
    */
-  async restorePartitions(call: RestoreCall = {}, settings?: CallSettings): Promise<RestoreInfo> {
+  async restorePartitions(call: RestoreCall = {}, settings?: ChangeSettings): Promise<RestoreInfo> {
     const client = this.#admin;
-    const request = { partitions: [...(call.partitions ?? [])], acceptLoss: call.acceptLoss ?? false };
-    return this.#calls.ask(client, client.restorePartitions, request, settings, RESTORE_TAKES);
+    const request = {
+      partitions: [...(call.partitions ?? [])],
+      acceptLoss: call.acceptLoss ?? false,
+      ...why(settings),
+    };
+    return this.#calls.ask(client, client.restorePartitions, request, own(settings), RESTORE_TAKES);
   }
 
   /**
@@ -240,10 +296,15 @@ export class AdminCalls {
   /** Asks the leader of a group to hand over. @returns who was asked; undefined: nobody leads */
   async yieldLeader(
     group: string,
-    settings?: CallSettings,
+    settings?: ChangeSettings,
   ): Promise<{ readonly candidateId: string; readonly term: number } | undefined> {
     const client = this.#leaders;
-    const { asked, candidateId, term } = await this.#calls.ask(client, client.yieldLeader, { group }, settings);
+    const { asked, candidateId, term } = await this.#calls.ask(
+      client,
+      client.yieldLeader,
+      { group, ...why(settings) },
+      own(settings),
+    );
     return asked ? { candidateId, term: fromWireToken(term) } : undefined;
   }
 
@@ -267,4 +328,22 @@ export class AdminCalls {
   close(): void {
     this.#calls.close();
   }
+}
+
+/** As of a call that changes nothing. */
+function own(settings: ChangeSettings | undefined): CallSettings | undefined {
+  if (typeof settings !== 'object' || settings === null) return settings;
+  const { reason: _, ...rest } = settings;
+  return rest;
+}
+
+function why(settings: ChangeSettings | undefined): { reason: string } {
+  return { reason: optionalReason(settings?.reason) };
+}
+
+/** @throws KeyturnError (INVALID_ARGUMENT) */
+function optionalReason(reason: unknown = ''): string {
+  if (typeof reason !== 'string')
+    throw new KeyturnError(`reason is ${shown(reason)}; allowed is a text`, 'INVALID_ARGUMENT');
+  return reason;
 }

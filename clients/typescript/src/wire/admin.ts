@@ -2,7 +2,10 @@
 
 import * as wire from '../gen/keyturn/v1/admin.js';
 import type {
+  ChangeBounds,
+  ChangedItems,
   ClusterInfo,
+  DeadLetterFilter,
   DeadLetterPage,
   DeathCause,
   EventBatch,
@@ -52,8 +55,8 @@ export function queuePage(message: wire.ListQueuesResponse): QueuePage {
   };
 }
 
-export function wireRetryNow(call: RetryNowCall): wire.RetryNowRequest {
-  return { queue: call.queue, key: call.key ?? '', itemId: call.itemId ?? '' };
+export function wireRetryNow(call: RetryNowCall, reason: string): wire.RetryNowRequest {
+  return { queue: call.queue, key: call.key ?? '', itemId: call.itemId ?? '', reason };
 }
 
 export function retryNowView(message: wire.RetryNowResponse): RetryNowView {
@@ -74,8 +77,8 @@ export function clusterInfo(message: wire.GetClusterResponse): ClusterInfo {
   return { ...message, homes, routesVersion: Number(message.routesVersion) };
 }
 
-export function wireRoute({ queue, group, spread, acceptLoss }: RouteCall): wire.RouteQueueRequest {
-  return { queue, group, spread, acceptLoss: acceptLoss ?? false };
+export function wireRoute({ queue, group, spread, acceptLoss }: RouteCall, reason: string): wire.RouteQueueRequest {
+  return { queue, group, spread, acceptLoss: acceptLoss ?? false, reason };
 }
 
 export function routedQueue({ route, changed }: wire.RouteQueueResponse): RoutedQueue {
@@ -97,17 +100,44 @@ export function wireListKeys(call: ListKeysCall): wire.ListKeysRequest {
 }
 
 export function wireListDeadLetters(call: ListDeadLettersCall): wire.ListDeadLettersRequest {
-  return { queue: call.queue, key: call.key, pageSize: call.pageSize ?? 0, pageToken: call.pageToken ?? '' };
+  const { queue, key, pageSize = 0, pageToken = '' } = call;
+  return { queue, key, pageSize, pageToken, filter: wireFilter(call.filter) };
 }
 
-export function wireChoice(call: ItemChoiceCall): wire.RedriveRequest {
-  return { queue: call.queue, key: call.key, itemIds: [...(call.itemIds ?? [])] };
+function wireFilter(filter: DeadLetterFilter | undefined): wire.DeadLetterFilter | undefined {
+  if (filter === undefined) return undefined;
+  const { causes = [], errorContains = '', diedAfter, diedBefore } = filter;
+  return { causes: [...causes], errorContains, diedAfter: wireMoment(diedAfter), diedBefore: wireMoment(diedBefore) };
 }
 
-export function wireSetLimits(queue: string, change: LimitsChange): wire.SetLimitsRequest {
+function wireMoment(ms: number | undefined): wire.DeadLetterFilter['diedAfter'] {
+  if (ms === undefined) return undefined;
+  const seconds = Math.floor(ms / 1_000);
+  // Less than a second is left: a double has its microseconds.
+  return { seconds: BigInt(seconds), nanos: Math.round((ms - seconds * 1_000) * 1_000) * 1_000 };
+}
+
+export function wireChoice(
+  call: ItemChoiceCall,
+  { limit = 0, dryRun = false }: ChangeBounds = {},
+  reason = '',
+): wire.RedriveRequest {
+  const { queue, key, itemIds = [], filter } = call;
+  return { queue, key, itemIds: [...itemIds], filter: wireFilter(filter), dryRun, limit, reason };
+}
+
+export function changedItems(
+  changed: number,
+  { chosen, asOf }: Pick<wire.RedriveResponse, 'chosen' | 'asOf'>,
+): ChangedItems {
+  return { changed, chosen, asOf: asOf === undefined ? undefined : fromTimestamp(asOf) };
+}
+
+export function wireSetLimits(queue: string, change: LimitsChange, reason: string): wire.SetLimitsRequest {
   const { rate, maxInFlight } = change;
   return {
     queue,
+    reason,
     rate: rate === 'none' ? { perSecond: 0, burst: 0 } : rate && { ...rate },
     maxInFlight: maxInFlight === 'none' ? 0 : maxInFlight,
   };

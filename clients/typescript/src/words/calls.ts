@@ -34,6 +34,12 @@ export interface CallSettings {
   readonly leave?: boolean | undefined;
 }
 
+/** Of a call with which a person changes something. */
+export interface ChangeSettings extends CallSettings {
+  /** Why: it stands in the audit of the sidecar, and nowhere else. At most 256 bytes. */
+  readonly reason?: string | undefined;
+}
+
 /**
  * The calls of a worker, each safe to be sent again. Every failure is a KeyturnError. `settings.timeout`: ms until given
  * up; `settings.signal` ends a wait (with `leave` the ticket's place too).

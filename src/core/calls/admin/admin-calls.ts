@@ -9,6 +9,7 @@
  * (S26). Where there may be no queue of that name every call but `listQueues` is refused: `no_such_queue`.
  */
 
+import type * as choices from '../../contract/item-choice.js';
 import type * as model from '../../contract/model.js';
 import { badPageToken } from '../../contract/refusals.js';
 import type * as sessions from '../../contract/session-views.js';
@@ -29,7 +30,7 @@ import { retryNow } from './retry-now.js';
 import { forget, receive, vacate } from './vacate.js';
 
 /** A walk that returns how many it changed. Unset: there is no such queue yet. */
-export type Walk = model.Result<Generator<undefined, number> | undefined>;
+export type Walk = model.Result<Generator<undefined, choices.Changed> | undefined>;
 
 export abstract class AdminCalls extends LeaderCalls {
   /** Looks at every name in one go: `limits.queues` bounds them. It is no step: no lane is brought up to date. */
@@ -124,7 +125,7 @@ export abstract class AdminCalls extends LeaderCalls {
 
   /** In slices of so many letters: see `dead-letters.ts`. Unset: there is no such queue yet. No slice is a step. */
   listDeadLetters(
-    request: views.ListDeadLettersRequest,
+    request: choices.ListDeadLettersRequest,
     slice: number,
   ): model.Result<Generator<undefined, views.DeadLetterPage> | undefined> {
     if (!isLettersToken(request.pageToken)) return badPageToken(request.pageToken);
@@ -132,19 +133,24 @@ export abstract class AdminCalls extends LeaderCalls {
   }
 
   /** In slices, each of which is a step. */
-  redrive(choice: views.ItemChoice, size: number, clock: () => number): Walk {
+  redrive(choice: choices.ItemChoice, size: number, clock: () => number): Walk {
     return this.#walk(choice.queue, clock, (found) => redrive(this.state, found, choice, { size, clock }));
   }
 
   /** In slices, each of which is a step. */
-  discardDead(choice: views.ItemChoice, size: number, clock: () => number): Walk {
+  discardDead(choice: choices.ItemChoice, size: number, clock: () => number): Walk {
     return this.#walk(choice.queue, clock, (found) => discardDead(this.state, found, choice, { size, clock }));
   }
 
   /** In slices, each of which is a step. What is submitted from now on stays, whenever the first one is taken (S88). */
-  discardWaiting(choice: views.ItemChoice, size: number, clock: () => number): Walk {
+  discardWaiting(
+    choice: choices.ItemChoice,
+    size: number,
+    clock: () => number,
+    most = () => choice.most ?? Number.POSITIVE_INFINITY,
+  ): Walk {
     const { itemSeq: newest } = this.state;
-    const scan = (found: Queue) => discardWaiting(this.state, found, choice, newest, { size, clock });
+    const scan = (found: Queue) => discardWaiting(this.state, found, choice, newest, { size, clock }, most);
     return this.#walk(choice.queue, clock, scan);
   }
 
@@ -191,7 +197,7 @@ export abstract class AdminCalls extends LeaderCalls {
   }
 
   /** @returns the walk, not begun yet: nothing changes before its first slice is taken */
-  #walk(queue: string, clock: () => number, scan: (found: Queue) => Generator<undefined, number>): Walk {
+  #walk(queue: string, clock: () => number, scan: (found: Queue) => Generator<undefined, choices.Changed>): Walk {
     return this.with(queue, (found) => found && this.#inSteps(scan(found), clock));
   }
 

@@ -6,7 +6,8 @@
  * letter, and looks each name up again when it comes to it. What left meanwhile is passed over and not counted.
  */
 
-import type { DeadLetterPage, DeadLetterView, ItemChoice, ListDeadLettersRequest } from '../../contract/views.js';
+import type { Changed, ItemChoice, LetterFilter, ListDeadLettersRequest } from '../../contract/item-choice.js';
+import type { DeadLetterPage, DeadLetterView } from '../../contract/views.js';
 import { finish } from '../../items/finish.js';
 import { putBack } from '../../items/item-phase.js';
 import { itemView } from '../../lane/answers.js';
@@ -55,12 +56,19 @@ function* letters(queue: Queue, size: number): Generator<DeadLetter | undefined,
  * The letters that fit every condition of the choice, in the order of their submission. Letters of items that died
  * after the walk began are left out. An id that fits nothing adds none (S34); one that is named twice counts once.
  */
-function* choose(queue: Queue, choice: ItemChoice, { size, clock }: Slices): Generator<undefined, readonly Chosen[]> {
-  const { key, itemIds } = choice;
+function* choose(
+  state: CoreState,
+  queue: Queue,
+  choice: ItemChoice,
+  { size, clock }: Slices,
+): Generator<undefined, readonly Chosen[]> {
+  const { key, itemIds, filter } = choice;
   const began = clock();
   const chosen: Chosen[] = [];
-  const look = ({ item, key: own, diedAt }: DeadLetter) => {
-    if ((key === undefined || own === key) && diedAt <= began) chosen.push({ id: item.id, key: own, seq: item.seq });
+  const look = (letter: DeadLetter) => {
+    const { item, key: own, diedAt } = letter;
+    if ((key === undefined || own === key) && diedAt <= began && fits(state, letter, filter))
+      chosen.push({ id: item.id, key: own, seq: item.seq });
   };
   if (itemIds.length > 0) {
     for (const id of new Set(itemIds)) {
@@ -74,6 +82,18 @@ function* choose(queue: Queue, choice: ItemChoice, { size, clock }: Slices): Gen
     }
   }
   return yield* sortInSlices(chosen, bySeq, size);
+}
+
+function fits(state: CoreState, { cause, item, diedAt }: DeadLetter, filter: LetterFilter | undefined): boolean {
+  if (filter === undefined) return true;
+  const { causes, errorContains, diedAfter, diedBefore } = filter;
+  const at = diedAt + state.wallOffset;
+  return (
+    (causes.length === 0 || causes.includes(cause)) &&
+    (errorContains === '' || item.lastError?.includes(errorContains) === true) &&
+    (diedAfter === undefined || at >= diedAfter) &&
+    (diedBefore === undefined || at <= diedBefore)
+  );
 }
 
 /** The letter that was chosen. Unset: that item is a dead letter no more, though another of its id may be one. */
@@ -97,13 +117,13 @@ export function* listDeadLetters(
   request: ListDeadLettersRequest,
   size: number,
 ): Generator<undefined, DeadLetterPage> {
-  const { key, pageSize, pageToken } = request;
+  const { key, pageSize, pageToken, filter } = request;
   const seen = pageToken === '' ? 0 : Number(pageToken);
   let best: Chosen[] = [];
   let more = false;
   for (const letter of letters(queue, size)) {
     if (letter === undefined) yield;
-    else if (letter.item.seq > seen && (key === undefined || letter.key === key)) {
+    else if (letter.item.seq > seen && (key === undefined || letter.key === key) && fits(state, letter, filter)) {
       best.push({ id: letter.item.id, key: letter.key, seq: letter.item.seq });
       if (best.length <= pageSize * 2) continue;
       best = best.sort(bySeq).slice(0, pageSize);
@@ -165,6 +185,8 @@ function letterView(state: CoreState, letter: DeadLetter): Omit<DeadLetterView, 
  *
  * What an item had waited for is not looked at again (S67).
  *
+ * With `most` the walk ends after the key with which so many have gone back.
+ *
  * @returns how many went back
  */
 export function* redrive(
@@ -172,13 +194,16 @@ export function* redrive(
   queue: Queue,
   choice: ItemChoice,
   slices: Slices,
-): Generator<undefined, number> {
+): Generator<undefined, Changed> {
   catchUpKey(state, queue, choice.key, slices.clock());
-  const chosen = yield* choose(queue, choice, slices);
+  const asOf = slices.clock() + state.wallOffset;
+  const chosen = yield* choose(state, queue, choice, slices);
   let done = 0;
   let inSlice = 0;
+  const most = mostOf(choice);
   // One lane after the other: opening the next may bring it to rest, and the LRU then drops another that was opened.
   for (const group of yield* byLane(chosen, slices.size)) {
+    if (done >= most) break;
     const back = group.flatMap((one) => letterOf(queue, one) ?? []);
     redriveTo(state, queue, back, slices.clock());
     done += back.length;
@@ -187,7 +212,11 @@ export function* redrive(
     inSlice = 0;
     yield;
   }
-  return done;
+  return { done, chosen: chosen.length, asOf };
+}
+
+function mostOf({ dryRun = false, most = Number.POSITIVE_INFINITY }: ItemChoice): number {
+  return dryRun ? 0 : most;
 }
 
 /**
@@ -246,11 +275,14 @@ export function* discardDead(
   queue: Queue,
   choice: ItemChoice,
   slices: Slices,
-): Generator<undefined, number> {
+): Generator<undefined, Changed> {
   catchUpKey(state, queue, choice.key, slices.clock());
-  const chosen = yield* choose(queue, choice, slices);
+  const asOf = slices.clock() + state.wallOffset;
+  const chosen = yield* choose(state, queue, choice, slices);
   let gone = 0;
+  const most = mostOf(choice);
   for (const [at, one] of chosen.entries()) {
+    if (gone >= most) break;
     const letter = letterOf(queue, one);
     if (letter !== undefined) {
       discardLetter(state, letter, slices.clock());
@@ -258,7 +290,7 @@ export function* discardDead(
     }
     if ((at + 1) % slices.size === 0) yield;
   }
-  return gone;
+  return { done: gone, chosen: chosen.length, asOf };
 }
 
 function discardLetter(state: CoreState, { item }: DeadLetter, now: number): void {

@@ -1,6 +1,6 @@
 /** Discard of items that wait. Items in flight are not touched (S34). */
 
-import type { ItemChoice } from '../../contract/views.js';
+import type { Changed, ItemChoice } from '../../contract/item-choice.js';
 import { finish } from '../../items/finish.js';
 import { currentLane } from '../../lane/current-lanes.js';
 import { unpark } from '../../lane/phase.js';
@@ -17,6 +17,7 @@ import type { Slices } from './dead-letters.js';
  *
  * An id that fits nothing counts 0 (S34). The key of the choice, if it names one, is brought up to date first (S91).
  *
+ * @param most how many may go, asked when it begins to look
  * @param newest the order of submission (`seq`) of the last item that is meant
  * @returns how many are gone
  */
@@ -26,18 +27,24 @@ export function* discardWaiting(
   choice: ItemChoice,
   newest: number,
   { size, clock }: Slices,
-): Generator<undefined, number> {
+  most: () => number,
+): Generator<undefined, Changed> {
   if (choice.key !== undefined && choice.key !== '') currentLane(state, queue, choice.key, clock());
   const ids = new Set(choice.itemIds);
   const candidates = ids.size > 0 ? itemsById(queue, ids) : queue.items.scan();
   let gone = 0;
+  let chosen = 0;
   let seen = 0;
+  const atMost = choice.dryRun === true ? 0 : most();
   for (const item of candidates) {
-    const chosen = item.seq <= newest && (choice.key === undefined || item.lane.key === choice.key);
-    if (chosen && discardItem(state, item, clock())) gone += 1;
+    const isChosen = item.seq <= newest && (choice.key === undefined || item.lane.key === choice.key) && item.isWaiting;
+    if (isChosen) {
+      chosen += 1;
+      if (gone < atMost && discardItem(state, item, clock())) gone += 1;
+    }
     if (++seen % size === 0) yield;
   }
-  return gone;
+  return { done: gone, chosen };
 }
 
 /**

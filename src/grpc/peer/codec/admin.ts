@@ -2,6 +2,7 @@
 import type {
   Administration,
   CarriedView,
+  Changed,
   CoordinatorEvent,
   DeadLetterPage,
   DeadLetterView,
@@ -14,8 +15,10 @@ import type {
   KeyPage,
   KeyView,
   LaneState,
+  LetterFilter,
   LimitsView,
   LineEntryView,
+  ListDeadLettersRequest,
   ListQueuesRequest,
   ListSessionsRequest,
   NamedView,
@@ -59,7 +62,10 @@ export interface AdminKind<R, A> {
 const laneState: Shape<LaneState> = word(...wordsOf(LANE_STATES));
 const rate = object<RatePolicy>({ perSecond: number, burst: number });
 const queueAndKey = object<{ readonly queue: string; readonly key: string }>({ queue: text, key: text });
-const choice = object<ItemChoice>({ queue: text, key: maybe(text), itemIds: list(text) });
+/** What a version before it knew of a choice is all of it. */
+type PlainChoice = Pick<ItemChoice, 'queue' | 'key' | 'itemIds'>;
+const plainChoice = { queue: text, key: maybe(text), itemIds: list(text) } as const;
+const choice = object<PlainChoice>(plainChoice);
 const changed: Shape<RatePolicy | 'none'> = {
   read: (value, at) => (value === 'none' ? value : rate.read(value, at)),
   write: (value) => (value === 'none' ? value : rate.write(value)),
@@ -189,6 +195,16 @@ const deliveredItem: Shape<DeliveredItem> = object<DeliveredItem>({
 
 const cause = word('max_attempts', 'refused', 'dependency');
 
+const filter = maybe(
+  object<LetterFilter>({
+    causes: list(cause),
+    errorContains: text,
+    diedAfter: maybe(number),
+    diedBefore: maybe(number),
+  }),
+);
+const narrowChoice = object<ItemChoice>({ ...plainChoice, filter, dryRun: maybe(flag), most: maybe(number) });
+
 const deadLetter = object<DeadLetterView>({
   item: deliveredItem,
   key: text,
@@ -304,13 +320,29 @@ export const SET_LIMITS = kind(
   (admin, { queue, change }) => admin.setLimits(queue, change),
 );
 export const LIST_DEAD_LETTERS = kind(
-  object({ queue: text, key: maybe(text), pageSize: number, pageToken: text }),
+  object<ListDeadLettersRequest>({ queue: text, key: maybe(text), pageSize: number, pageToken: text, filter }),
   object<DeadLetterPage>({ deadLetters: list(deadLetter), nextPageToken: text, unavailable }),
   (admin, request) => admin.listDeadLetters(request),
 );
-export const REDRIVE = kind(choice, number, (admin, which) => admin.redrive(which));
-export const DISCARD = kind(object({ choice, waiting: flag }), number, (admin, { choice: which, waiting }) =>
+/** Of those that fit the choice, all: how many they were is what was chosen. */
+const all: Shape<Changed> = {
+  read: (value, at) => {
+    const done = number.read(value, at);
+    return { done, chosen: done };
+  },
+  write: ({ done }) => number.write(done),
+};
+const changedOf = object<Changed>({ done: number, chosen: number, asOf: maybe(number) });
+export const REDRIVE = kind(choice, all, (admin, which) => admin.redrive(which));
+export const DISCARD = kind(object({ choice, waiting: flag }), all, (admin, { choice: which, waiting }) =>
   admin.discard(which, waiting),
+);
+/** Under names of their own: a home of an older version, which knows no filter, must refuse them, and not take all. */
+export const REDRIVE_SOME = kind(narrowChoice, changedOf, (admin, which) => admin.redrive(which));
+export const DISCARD_SOME = kind(
+  object({ choice: narrowChoice, waiting: flag }),
+  changedOf,
+  (admin, { choice: which, waiting }) => admin.discard(which, waiting),
 );
 
 /** By the names of the port. */
@@ -329,6 +361,8 @@ const KINDS = {
   listDeadLetters: LIST_DEAD_LETTERS,
   redrive: REDRIVE,
   discard: DISCARD,
+  redriveSome: REDRIVE_SOME,
+  discardSome: DISCARD_SOME,
 } as const;
 
 export type AdminName = keyof typeof KINDS;

@@ -67,12 +67,13 @@ class Admin:
         *,
         key: str = "",
         item_id: str = "",
+        reason: str = "",
         timeout: float = _TIMEOUT,
     ) -> Call[views.RetriedNow]:
         """End what only time keeps back, of a key or of an item: a back-off, a delay, a `min_interval`."""
         return self._ask(
             "RetryNow",
-            lambda: pb.RetryNowRequest(queue=queue, key=key, item_id=item_id),
+            lambda: pb.RetryNowRequest(queue=queue, reason=reason, key=key, item_id=item_id),
             pb.RetryNowResponse,
             _as(views.RetriedNow),
             timeout,
@@ -87,32 +88,33 @@ class Admin:
         partition: int,
         member: str,
         *,
+        reason: str = "",
         timeout: float = _MOVE_TIMEOUT,
     ) -> Call[views.MovedPartition]:
         """Make a member (its id, the beginning of it, or its name) the home of a partition, and wait until it is."""
         return self._ask(
             "MovePartition",
-            lambda: pb.MovePartitionRequest(partition=partition, member=member),
+            lambda: pb.MovePartitionRequest(reason=reason, partition=partition, member=member),
             pb.MovePartitionResponse,
             _as(views.MovedPartition),
             timeout,
         )
 
-    def release_partition(self, partition: int, *, timeout: float = _TIMEOUT) -> Call[views.MovedPartition]:
+    def release_partition(self, partition: int, *, reason: str = "", timeout: float = _TIMEOUT) -> Call[views.MovedPartition]:
         """Put a partition that was moved by hand where the cluster likes again."""
         return self._ask(
             "MovePartition",
-            lambda: pb.MovePartitionRequest(partition=partition, anywhere=True),
+            lambda: pb.MovePartitionRequest(reason=reason, partition=partition, anywhere=True),
             pb.MovePartitionResponse,
             _as(views.MovedPartition),
             timeout,
         )
 
-    def finalize_cluster(self, *, timeout: float = _TIMEOUT) -> Call[views.Finalized]:
+    def finalize_cluster(self, *, reason: str = "", timeout: float = _TIMEOUT) -> Call[views.Finalized]:
         """Fix the format of rows after an upgrade: sidecars that cannot read it do not join from then on."""
         return self._ask(
             "FinalizeCluster",
-            pb.FinalizeClusterRequest,
+            lambda: pb.FinalizeClusterRequest(reason=reason),
             pb.FinalizeClusterResponse,
             _as(views.Finalized),
             timeout,
@@ -125,24 +127,25 @@ class Admin:
         group: str | None = None,
         spread: int | None = None,
         accept_loss: bool = False,
+        reason: str = "",
         timeout: float = _MOVE_TIMEOUT,
     ) -> Call[views.RoutedQueue]:
         """Tell where a queue lives in the cluster, or change that while it is empty (else `NOT_ROUTABLE`)."""
         return self._ask(
             "RouteQueue",
-            lambda: pb.RouteQueueRequest(queue=queue, group=group, spread=spread, accept_loss=accept_loss),
+            lambda: pb.RouteQueueRequest(queue=queue, reason=reason, group=group, spread=spread, accept_loss=accept_loss),
             pb.RouteQueueResponse,
             _as(views.RoutedQueue),
             timeout,
         )
 
     def restore_partitions(
-        self, partitions: Sequence[int] = (), *, accept_loss: bool = False, timeout: float = _RESTORE_TIMEOUT
+        self, partitions: Sequence[int] = (), *, accept_loss: bool = False, reason: str = "", timeout: float = _RESTORE_TIMEOUT
     ) -> Call[views.Restore]:
         """Write partitions back from the memory of live members, after the store was emptied; none named: all that are lost."""
         return self._ask(
             "RestorePartitions",
-            lambda: pb.RestorePartitionsRequest(partitions=partitions, accept_loss=accept_loss),
+            lambda: pb.RestorePartitionsRequest(reason=reason, partitions=partitions, accept_loss=accept_loss),
             pb.RestorePartitionsResponse,
             _as(views.Restore),
             timeout,
@@ -177,30 +180,30 @@ class Admin:
             timeout,
         )
 
-    def evict_holder(self, queue: str, key: str, *, timeout: float = _TIMEOUT) -> Call[views.Eviction]:
+    def evict_holder(self, queue: str, key: str, *, reason: str = "", timeout: float = _TIMEOUT) -> Call[views.Eviction]:
         """End the live turn of a key; its items go back without counting an attempt."""
         return self._ask(
             "EvictHolder",
-            lambda: pb.EvictHolderRequest(queue=queue, key=key),
+            lambda: pb.EvictHolderRequest(queue=queue, reason=reason, key=key),
             pb.EvictHolderResponse,
             _as(views.Eviction),
             timeout,
         )
 
-    def resume_key(self, queue: str, key: str, *, timeout: float = _TIMEOUT) -> Call[views.Resumed]:
+    def resume_key(self, queue: str, key: str, *, reason: str = "", timeout: float = _TIMEOUT) -> Call[views.Resumed]:
         """Let a parked key go on."""
         return self._ask(
-            "ResumeKey", lambda: pb.ResumeKeyRequest(queue=queue, key=key), pb.ResumeKeyResponse, _as(views.Resumed), timeout
+            "ResumeKey", lambda: pb.ResumeKeyRequest(queue=queue, reason=reason, key=key), pb.ResumeKeyResponse, _as(views.Resumed), timeout
         )
 
-    def pause_queue(self, queue: str, *, timeout: float = _TIMEOUT) -> Call[None]:
+    def pause_queue(self, queue: str, *, reason: str = "", timeout: float = _TIMEOUT) -> Call[None]:
         """Stop a queue from giving turns; turns that live go on."""
-        return self._ask("PauseQueue", lambda: pb.PauseQueueRequest(queue=queue), pb.PauseQueueResponse, _nothing, timeout)
+        return self._ask("PauseQueue", lambda: pb.PauseQueueRequest(queue=queue, reason=reason), pb.PauseQueueResponse, _nothing, timeout)
 
-    def resume_queue(self, queue: str, *, timeout: float = _TIMEOUT) -> Call[None]:
+    def resume_queue(self, queue: str, *, reason: str = "", timeout: float = _TIMEOUT) -> Call[None]:
         """Let a paused queue go on."""
         return self._ask(
-            "ResumeQueue", lambda: pb.ResumeQueueRequest(queue=queue), pb.ResumeQueueResponse, _nothing, timeout
+            "ResumeQueue", lambda: pb.ResumeQueueRequest(queue=queue, reason=reason), pb.ResumeQueueResponse, _nothing, timeout
         )
 
     def set_limits(
@@ -209,12 +212,13 @@ class Admin:
         *,
         rate: views.Rate | None = None,
         max_in_flight: int | None = None,
+        reason: str = "",
         timeout: float = _TIMEOUT,
     ) -> Call[views.Limits]:
         """Change limits of a queue while it runs; what is None stays, 0 takes a limit away."""
         return self._ask(
             "SetLimits",
-            lambda: pb.SetLimitsRequest(queue=queue, rate=_rate(rate), max_in_flight=max_in_flight),
+            lambda: pb.SetLimitsRequest(queue=queue, reason=reason, rate=_rate(rate), max_in_flight=max_in_flight),
             pb.SetLimitsResponse,
             _as(views.Limits),
             timeout,
@@ -244,12 +248,13 @@ class Admin:
         *,
         key: str | None = None,
         item_ids: Sequence[str] = (),
+        reason: str = "",
         timeout: float = _TIMEOUT,
     ) -> Call[int]:
         """Put dead letters back before what waits, attempts from 1. No ids: all."""
         return self._ask(
             "Redrive",
-            lambda: pb.RedriveRequest(queue=queue, key=key, item_ids=item_ids),
+            lambda: pb.RedriveRequest(queue=queue, reason=reason, key=key, item_ids=item_ids),
             pb.RedriveResponse,
             lambda message: message.redriven,
             timeout,
@@ -262,12 +267,13 @@ class Admin:
         key: str | None = None,
         item_ids: Sequence[str] = (),
         waiting: bool = False,
+        reason: str = "",
         timeout: float = _TIMEOUT,
     ) -> Call[int]:
         """Remove dead letters, and with `waiting` also items that wait. No ids: all."""
         return self._ask(
             "Discard",
-            lambda: pb.DiscardRequest(queue=queue, key=key, item_ids=item_ids, waiting=waiting),
+            lambda: pb.DiscardRequest(queue=queue, reason=reason, key=key, item_ids=item_ids, waiting=waiting),
             pb.DiscardResponse,
             lambda message: message.discarded,
             timeout,
@@ -283,11 +289,11 @@ class Admin:
             timeout,
         )
 
-    def yield_leader(self, group: str, *, timeout: float = _TIMEOUT) -> Call[views.YieldAsked | None]:
+    def yield_leader(self, group: str, *, reason: str = "", timeout: float = _TIMEOUT) -> Call[views.YieldAsked | None]:
         """Ask the leader of a group to hand over, and tell who was asked. None: nobody leads."""
         return self._unary.ask(
             "LeaderService/YieldLeader",
-            lambda: leaders.YieldLeaderRequest(group=group),
+            lambda: leaders.YieldLeaderRequest(group=group, reason=reason),
             leaders.YieldLeaderResponse,
             asked_of,
             timeout,
