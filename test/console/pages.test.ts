@@ -520,8 +520,8 @@ queues: { orders: {} }
     const page = await open(t, `/item?${new URLSearchParams({ queue: 'forest', id: 'leaf' })}`);
     const tree = page.getByRole('region', { name: 'How it stands' });
     await tree.getByRole('link', { name: 'branch' }).waitFor();
-    for (const next of ['trunk', 'root']) {
-      await tree.getByText('waits for 1 other item', { exact: true }).last().click();
+    for (const [at, next] of ['trunk', 'root'].entries()) {
+      await tree.getByText('waits for 1 other item', { exact: true }).nth(at).click();
       await tree.getByRole('link', { name: next }).waitFor();
     }
     deepStrictEqual(await seriousFindings(page), []);
