@@ -44,12 +44,7 @@ test('S491: the same log and seed give the same words, another seed others', asy
 });
 
 const WRONG: readonly (readonly [string, readonly string[], number, RegExp])[] = [
-  [
-    'a,1,5\nb,2,-1\n',
-    TOLD,
-    1,
-    /line 3: column "took" is "-1"; a work time is a number of milliseconds from 0/,
-  ],
+  ['a,1,5\nb,2,-1\n', TOLD, 1, /line 3: column "took" is "-1"; a work time is a number of milliseconds from 0/],
   ['a,1,86400001\n', TOLD, 1, /line 2: column "took" is "86400001"; .* to 86400000/],
   ['a,noon,5\n', TOLD, 1, /line 2: column "at" is "noon"; an arrival is in Unix seconds, or a date like/],
   ['a,1,5\n', [...TOLD.slice(0, -1), 'when'], 1, /line 2: no column "when"/],
