@@ -2,6 +2,7 @@ import type { Row } from './row.js';
 import { choices } from './rows/choices.js';
 import { clients } from './rows/clients.js';
 import { core } from './rows/core.js';
+import { designs } from './rows/designs.js';
 import { dispatch } from './rows/dispatch.js';
 import { durable } from './rows/durable.js';
 import { expiry } from './rows/expiry.js';
@@ -40,6 +41,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map(
     durable,
     recovery,
     choices,
+    designs,
     forwarded,
     redis,
     tenmillion,
