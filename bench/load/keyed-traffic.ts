@@ -1,13 +1,15 @@
 /** Traffic for the row of designs: the log of a real site if it is there, else made-up traffic; and traffic by Zipf's law. */
 import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { traffic as madeUp } from '../../src/cli/traffic.js';
 import { Random } from '../../src/core/structures/random.js';
 import { type Assumptions, trafficOf } from '../../src/designs/assumed.js';
 import type { Traffic } from '../../src/designs/traffic.js';
 import { zipf } from '../../src/designs/zipf.js';
 
-/** From dist/bench/load. A stranger's clone has none. */
-const LOG = new URL('../../../../shared/data/access-2015.tsv', import.meta.url);
+/** From dist/bench/load. A stranger's clone has none; another one of this form is named by BENCH_LOG. */
+const LOG =
+  process.env['BENCH_LOG'] ?? fileURLToPath(new URL('../../../../shared/data/access-2015.tsv', import.meta.url));
 const REQUESTS = 10_000;
 const PATH = 3;
 

@@ -4,8 +4,9 @@ import type { Figures } from '../../src/designs/figures.js';
 import { medianInterval } from '../against/interval.js';
 import { renderBars } from '../bars.js';
 import { logName, requests, WORKERS, zipfKeys } from '../load/keyed-traffic.js';
+import { meanWaitInRealTime, SMALL, smallTraffic } from '../load/real-time.js';
 import { type Figure, median, type Round } from '../measure.js';
-import type { Row } from '../row.js';
+import type { Row, Say } from '../row.js';
 
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9] as const;
 
@@ -37,10 +38,8 @@ export const designs: Row = {
       return { part, name, rounds };
     });
     const chart = measured.find(({ part }) => part === 'zipf')?.rounds ?? [];
-    return {
-      figures: measured.flatMap(({ part, name, rounds }) => figuresOf(part, name, rounds)),
-      svg: chartOf(chart),
-    };
+    const compared = measured.flatMap(({ part, name, rounds }) => figuresOf(part, name, rounds));
+    return { figures: [...compared, await inRealTime(say)], svg: chartOf(chart) };
   },
 };
 
@@ -112,6 +111,30 @@ function ofDesign(figures: Measured[number], design: DesignName): Figures {
   const found = figures.get(design);
   if (found === undefined) throw new Error(`${design} was not played`);
   return found;
+}
+
+/** Whether reality waits as long: the same small traffic with real waits and real timers. */
+async function inRealTime(say: Say): Promise<Figure> {
+  const rounds: Round[] = [];
+  for (const seed of SEEDS) {
+    say(`in real time, seed ${seed} of ${SEEDS.length}`);
+    const traffic = smallTraffic(seed);
+    const value = await meanWaitInRealTime(traffic);
+    const comparison = new Comparison(SMALL.workers, { seed }, ['keyturn']);
+    for (const _ of comparison.play(traffic));
+    rounds.push({ value, peer: ofDesign(comparison.figures(), 'keyturn').waitMean });
+  }
+  const word = 'mean waiting time in real time';
+  const what = `${word}: a coordinator in process, ${SMALL.workers} workers that sleep, ${SMALL.messages} messages of ${SMALL.work} ms, 5 % of them ten times slower; ${intervalOf(rounds)}`;
+  const told = { unit: 'ms', better: 'lower', enough: undefined, aim: undefined } as const;
+  return {
+    row: 'designs real',
+    part: word,
+    what,
+    peer: 'the same in virtual time',
+    ...told,
+    outcome: { is: 'measured', rounds },
+  };
 }
 
 const NAMES: Readonly<Record<DesignName, string>> = {
