@@ -98,6 +98,12 @@ test('S492: workers that spin stand in the way of others, and one that polls see
   strictEqual(play(held, 2, 'keyturn').needlessP99, 0);
 });
 
+test('S492: locks let messages of a key overtake one another, and it is seen', () => {
+  const traffic = byChance(7, 5, 500);
+  for (const design of ['spinning', 'returning'] as const) ok(play(traffic, 4, design).outOfOrder > 0, design);
+  strictEqual(play(traffic, 4, 'keyturn').outOfOrder, 0);
+});
+
 /** Messages of a line one after the other. */
 function dumbMean(traffic: Traffic, lineOf: (key: number) => number): number {
   const free = new Map<number, number>();
@@ -174,6 +180,9 @@ test('S493: one message of one key is stuck, and its key is slow', () => {
   const stuck = work.indexOf(5_000_000);
   ok(stuck >= 2_000 && stuck === work.lastIndexOf(5_000_000), `${stuck}`);
   strictEqual(slow[keyOf[stuck] ?? 0], 1);
+  // Whatever its mean is.
+  const brief = trafficOf(known(), { ...ASSUMED, stuck: 0.125 });
+  strictEqual(brief.slow[brief.keyOf[brief.work.indexOf(0.125)] ?? 0], 1);
 });
 
 test('S493: times of a log are stretched to the load, and none goes back', () => {
