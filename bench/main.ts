@@ -55,9 +55,10 @@ async function runAll(options: Options): Promise<Run> {
       failures.push({ row: name, why: outcome.why });
       continue;
     }
-    const { figures, chart } = outcome.report;
+    const { figures, chart, svg } = outcome.report;
     for (const figure of figures) lines.push(lineOf(name, figure));
     if (chart !== undefined) await keep(`${name}.svg`, renderChart(chart));
+    if (svg !== undefined) await keep(`${name}.svg`, svg);
   }
   for (const [name, { unlessAsked = [] }] of options.left)
     for (const figure of unlessAsked) lines.push(lineOf(name, figure));

@@ -3,6 +3,7 @@ import { choices } from './rows/choices.js';
 import { clients } from './rows/clients.js';
 import { console } from './rows/console.js';
 import { core } from './rows/core.js';
+import { designs } from './rows/designs.js';
 import { dispatch } from './rows/dispatch.js';
 import { durable } from './rows/durable.js';
 import { expiry } from './rows/expiry.js';
@@ -42,6 +43,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map(
     durable,
     recovery,
     choices,
+    designs,
     forwarded,
     redis,
     tenmillion,

@@ -23,6 +23,8 @@ export interface Row {
 export interface RowReport {
   readonly figures: readonly Figure[];
   readonly chart?: Chart;
+  /** A picture of its own. */
+  readonly svg?: string;
 }
 
 /** Lines over a logarithmic x axis. */

@@ -5,6 +5,7 @@ import { act, StopSignals } from './action.js';
 import { EXIT } from './exit-codes.js';
 import { durationBetween, type SidecarOptions, sidecarOptions, text, unaryOption, wholeBetween } from './options.js';
 import { amount } from './output.js';
+import { type CompareOptions, compareOptions, compareReplay, refuseStrays } from './replay/compare-command.js';
 import { chooseFormat, type Input, openInput, READERS } from './replay/input.js';
 import { readLines } from './replay/lines.js';
 import { Progress } from './replay/progress.js';
@@ -13,16 +14,10 @@ import { MODES, type Mode, type ReplayOutcome, runReplay } from './replay/run-re
 import { summaryTable } from './replay/summary.js';
 import { commandFailure, withWorker } from './sidecar.js';
 
-interface ReplayOptions extends SidecarOptions {
-  readonly key: string;
+interface ReplayOptions extends SidecarOptions, CompareOptions {
   readonly format?: Format;
   readonly mode: Mode;
-  readonly workers: number;
-  readonly work: number;
   readonly queue?: string;
-  readonly limit?: number;
-  readonly skipBad: number;
-  readonly json?: boolean;
   readonly unary?: boolean;
 }
 
@@ -40,10 +35,16 @@ The summary is made from what the workers saw. The exit code is 1 when two worke
 when the order of a key was broken, or when the figures do not add up. Without --queue the replay uses a
 queue of its own name, so that it meets nobody else's work.
 
+With --compare no sidecar is needed and nothing is processed: the log is played in virtual time through four ways
+to share keyed work among workers, Keyturn being one of them, and what messages wait for in each is told. Work
+times that the log does not have are assumed: heavy-tailed, --work on average. docs/DESIGNS.md explains it.
+
 Examples:
   $ keyturn replay access.log --key path --workers 8 --work 5ms
   $ keyturn replay events.jsonl --key user_id --mode submit --workers 16 --work 1ms --json
   $ keyturn replay access.log --key path --unary      # the same without a session: compare "seconds"
+  $ keyturn replay access.log --key path --compare --workers 16 --work 20ms
+  $ keyturn replay jobs.csv --key customer --compare --work-column took_ms --time-column at --json
   $ zcat access.log.2.gz | keyturn replay - --format combined --key client --queue cache-refresh
 `;
 
@@ -63,6 +64,7 @@ export function registerReplay(program: Command): void {
     .option('--skip-bad <n>', 'skip up to so many malformed lines', wholeBetween(0, 1_000_000_000), 0)
     .option('--json', 'print the summary as one JSON object')
     .addOption(unaryOption());
+  compareOptions(command);
   sidecarOptions(command)
     .addHelpText('after', HELP)
     .action((file: string, options: ReplayOptions) => act(() => replay(file, options)));
@@ -74,6 +76,7 @@ function workOption(): Option {
 }
 
 async function replay(file: string, options: ReplayOptions): Promise<number> {
+  refuseStrays(options);
   // First: of a file that is not there nobody wants to know its format.
   const input = await openInput(file);
   try {
@@ -87,6 +90,7 @@ async function replayInput(file: string, input: Input, options: ReplayOptions): 
   const format = chooseFormat(file, options.format);
   const { key, skipBad, limit, mode, workers, work } = options;
   const lines = readLines(READERS[format], input.bytes, { file: input.name, key, skipBad, limit, warn });
+  if (options.compare === true) return compareReplay(lines, input, options, warn);
   const id = `replay-${randomUUID().slice(0, 8)}`;
   const plan = { id, queue: options.queue ?? id, workers, work };
   const progress = new Progress({ lines: limit, bytes: input.size });

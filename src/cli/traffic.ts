@@ -6,6 +6,8 @@
  * most of the lines, and hundreds of each appear once.
  */
 
+import { zipf } from '../designs/zipf.js';
+
 const TRAFFIC_COLUMNS = ['time', 'client', 'method', 'path', 'status', 'bytes'] as const;
 
 /** How many paths the site has. Paths are asked for by Zipf's law: the n-th most popular one in proportion to 1/(n + shift). */
@@ -81,28 +83,6 @@ function status(dice: number): string {
 function remember(list: string[], value: string, limit: number): void {
   list.push(value);
   if (list.length >= 2 * limit) list.splice(0, limit);
-}
-
-/** Ranks from 0 by Zipf's law, from a number of [0, 1): a search in the sums of the weights. */
-function zipf(ranks: number, shift: number): (dice: number) => number {
-  const sums: number[] = [];
-  let sum = 0;
-  for (let rank = 0; rank < ranks; rank++) {
-    sum += 1 / (rank + 1 + shift);
-    sums.push(sum);
-  }
-  return (dice) => firstAbove(sums, dice * sum);
-}
-
-function firstAbove(sorted: readonly number[], value: number): number {
-  let low = 0;
-  let high = sorted.length - 1;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle] ?? Infinity) > value) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 /** Mulberry32: 32 bits of state are enough for traffic, and Math.random cannot be seeded. */

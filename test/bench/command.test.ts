@@ -49,6 +49,7 @@ test('the rows are those of the page on the benchmark, and what durability costs
     'durable',
     'recovery',
     'choices',
+    'designs',
     'forwarded',
     'redis',
     'tenmillion',
