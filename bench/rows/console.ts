@@ -16,8 +16,8 @@ const KEYS_PER_QUEUE = 100;
 /** Each is an arrival, a turn and a settlement: 50,000 events a second. */
 const PAIRS_PER_SECOND = 16_700;
 const LAP_MS = 2_500;
-const ROUNDS = 6;
-const PAUSES = 5;
+const ROUNDS = 4;
+const PAUSES = 3;
 
 const PAGES: readonly (Page & { readonly told: string })[] = [
   { is: 'overview', told: 'the start page' },

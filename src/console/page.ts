@@ -8,13 +8,13 @@ import { tell, tellText } from './headers.js';
 
 const FOLDER = new URL('./page/', import.meta.url);
 const START = 'index.html';
+const LICENCES = 'licenses.txt';
 
 const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
   svg: 'image/svg+xml',
-  txt: 'text/plain; charset=utf-8',
 };
 
 /** A name with a hash of its content never has another content. */
@@ -73,7 +73,8 @@ async function readFiles(folder: URL): Promise<ReadonlyMap<string, File>> {
     throw error;
   });
   for (const entry of entries) {
-    const type = TYPES[entry.name.slice(entry.name.lastIndexOf('.') + 1)];
+    const type =
+      entry.name === LICENCES ? 'text/plain; charset=utf-8' : TYPES[entry.name.slice(entry.name.lastIndexOf('.') + 1)];
     if (entry.isFile() && type !== undefined) files.set(entry.name, await readOne(new URL(entry.name, folder), type));
   }
   return files;

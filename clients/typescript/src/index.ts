@@ -28,6 +28,7 @@ export { SubmitManyError, type SubmitOptions } from './produce/submit.js';
 export type { Clock } from './time/clock.js';
 export type * from './words/admin-words.js';
 export type { CallSettings, Calls, HeldTurn, Transport, Turns } from './words/calls.js';
+export type * from './words/dead-letter-words.js';
 export {
   type ErrorDetails,
   type FieldViolation,

@@ -11,20 +11,16 @@ import { sessionPage } from '../wire/sessions.js';
 import { isServiceError } from '../wire/status.js';
 import { fromWireToken } from '../wire/time.js';
 import type {
-  ChangeBounds,
-  ChangedItems,
   ClusterInfo,
   DeadLetterPage,
   EventBatch,
   EvictionView,
   FinalizeInfo,
-  ItemChoiceCall,
   KeyExplanation,
   KeyPage,
   LaneState,
   LimitsChange,
   LimitsView,
-  ListDeadLettersCall,
   ListKeysCall,
   ListQueuesCall,
   MovedPartition,
@@ -37,6 +33,7 @@ import type {
   RoutedQueue,
 } from '../words/admin-words.js';
 import type { CallSettings, ChangeSettings } from '../words/calls.js';
+import type { ChangeBounds, ChangedItems, ItemChoiceCall, ListDeadLettersCall } from '../words/dead-letter-words.js';
 import { KeyturnError } from '../words/errors.js';
 import type { GetItemCall, ItemReport } from '../words/item-report.js';
 import type { GroupInfo } from '../words/leader-words.js';

@@ -2,23 +2,18 @@
 
 import * as wire from '../gen/keyturn/v1/admin.js';
 import type {
-  ChangeBounds,
-  ChangedItems,
   ClusterInfo,
-  DeadLetterFilter,
   DeadLetterPage,
   DeathCause,
   EventBatch,
   EvictionView,
   HolderView,
-  ItemChoiceCall,
   KeyExplanation,
   KeyPage,
   LaneState,
   LimitsChange,
   LimitsView,
   LineEntryView,
-  ListDeadLettersCall,
   ListKeysCall,
   ListQueuesCall,
   MovedPartition,
@@ -30,6 +25,13 @@ import type {
   RouteCall,
   RoutedQueue,
 } from '../words/admin-words.js';
+import type {
+  ChangeBounds,
+  ChangedItems,
+  DeadLetterFilter,
+  ItemChoiceCall,
+  ListDeadLettersCall,
+} from '../words/dead-letter-words.js';
 import type { ItemReport } from '../words/item-report.js';
 import { deliveredItem, instantOf, known, unlessEmpty } from './answers.js';
 import { fromDuration, fromTimestamp, fromWireToken, optionalMs, toDuration } from './time.js';

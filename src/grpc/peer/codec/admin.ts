@@ -2,20 +2,17 @@
 import type {
   Administration,
   CarriedView,
-  Changed,
   CoordinatorEvent,
   DeadLetterPage,
   DeadLetterView,
   DeliveredItem,
   GetItemRequest,
   HolderView,
-  ItemChoice,
   ItemReport,
   KeyExplanation,
   KeyPage,
   KeyView,
   LaneState,
-  LetterFilter,
   LimitsView,
   LineEntryView,
   ListDeadLettersRequest,
@@ -34,6 +31,7 @@ import type {
   Unavailable,
 } from '../../../coordinator.js';
 import { DURABILITIES, EVENT_KINDS, ITEM_STATES, LANE_STATES, wordsOf } from '../../convert/words.js';
+import { allOf, cause, changedOf, choice, filter, narrowChoice } from './item-choice.js';
 import { itemRef } from './refusals.js';
 import {
   absent,
@@ -62,10 +60,6 @@ export interface AdminKind<R, A> {
 const laneState: Shape<LaneState> = word(...wordsOf(LANE_STATES));
 const rate = object<RatePolicy>({ perSecond: number, burst: number });
 const queueAndKey = object<{ readonly queue: string; readonly key: string }>({ queue: text, key: text });
-/** What a version before it knew of a choice is all of it. */
-type PlainChoice = Pick<ItemChoice, 'queue' | 'key' | 'itemIds'>;
-const plainChoice = { queue: text, key: maybe(text), itemIds: list(text) } as const;
-const choice = object<PlainChoice>(plainChoice);
 const changed: Shape<RatePolicy | 'none'> = {
   read: (value, at) => (value === 'none' ? value : rate.read(value, at)),
   write: (value) => (value === 'none' ? value : rate.write(value)),
@@ -193,18 +187,6 @@ const deliveredItem: Shape<DeliveredItem> = object<DeliveredItem>({
   stored,
 });
 
-const cause = word('max_attempts', 'refused', 'dependency');
-
-const filter = maybe(
-  object<LetterFilter>({
-    causes: list(cause),
-    errorContains: text,
-    diedAfter: maybe(number),
-    diedBefore: maybe(number),
-  }),
-);
-const narrowChoice = object<ItemChoice>({ ...plainChoice, filter, dryRun: maybe(flag), most: maybe(number) });
-
 const deadLetter = object<DeadLetterView>({
   item: deliveredItem,
   key: text,
@@ -324,17 +306,8 @@ export const LIST_DEAD_LETTERS = kind(
   object<DeadLetterPage>({ deadLetters: list(deadLetter), nextPageToken: text, unavailable }),
   (admin, request) => admin.listDeadLetters(request),
 );
-/** Of those that fit the choice, all: how many they were is what was chosen. */
-const all: Shape<Changed> = {
-  read: (value, at) => {
-    const done = number.read(value, at);
-    return { done, chosen: done };
-  },
-  write: ({ done }) => number.write(done),
-};
-const changedOf = object<Changed>({ done: number, chosen: number, asOf: maybe(number) });
-export const REDRIVE = kind(choice, all, (admin, which) => admin.redrive(which));
-export const DISCARD = kind(object({ choice, waiting: flag }), all, (admin, { choice: which, waiting }) =>
+export const REDRIVE = kind(choice, allOf, (admin, which) => admin.redrive(which));
+export const DISCARD = kind(object({ choice, waiting: flag }), allOf, (admin, { choice: which, waiting }) =>
   admin.discard(which, waiting),
 );
 /** Under names of their own: a home of an older version, which knows no filter, must refuse them, and not take all. */
