@@ -1,8 +1,9 @@
 /** One queue: its lanes by state, its keys, its limits, and pausing it. */
 import { useSignal } from '@preact/signals';
-import { useMemo } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import type { KeyInfo, LaneState, QueueInfo } from '../gen/keyturn/v1/admin.js';
 import { type Asked, useAsked } from '../live/asked.js';
+import { useEvents } from '../live/events.js';
 import { replace } from '../live/place.js';
 import { Act } from '../parts/act.js';
 import { Chart, type Sample } from '../parts/chart.js';
@@ -40,11 +41,24 @@ async function queueOf(name: string, signal?: AbortSignal): Promise<Queue | unde
 export function QueuePage({ words }: { readonly words: URLSearchParams }) {
   const name = words.get('name') ?? '';
   const samples = useMemo<Sample[]>(() => [], [name]);
+  const happened = useRef(0);
+  useEvents([name], {
+    queue: name,
+    take(events, missed) {
+      happened.current += events.length + missed;
+    },
+  });
   const asked = useAsked([name], EVERY_MS, async (signal) => {
     const queue = await queueOf(name, signal);
     if (queue !== undefined) {
       const { waiting = 0, liveTurns = 0, deadLetters = 0 } = queue;
-      samples.push({ at: serverNow() / 1_000, waiting, liveTurns, deadLetters });
+      const at = serverNow() / 1_000;
+      const before = samples.at(-1);
+      // Told or missed: each of them happened.
+      const perSecond = before === undefined ? undefined : happened.current / Math.max(0.001, at - before.at);
+      happened.current = 0;
+      const oldest = (msOf(queue.oldestWaiting) ?? 0) / 1_000;
+      samples.push({ at, waiting, liveTurns, deadLetters, perSecond, oldest });
       if (samples.length > KEPT_SAMPLES) samples.shift();
     }
     return { queue };

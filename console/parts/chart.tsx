@@ -2,8 +2,9 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
-import { clockTime } from '../words/times.js';
+import { clockTime, lengthOf } from '../words/times.js';
 import { Part } from './part.js';
+import { Spark } from './spark.js';
 
 export interface Sample {
   /** s */
@@ -11,6 +12,10 @@ export interface Sample {
   readonly waiting: number;
   readonly liveTurns: number;
   readonly deadLetters: number;
+  /** What happened since the sample before, a second. Unset: nothing was known of it. */
+  readonly perSecond: number | undefined;
+  /** s that the oldest entry waits; 0: none does. */
+  readonly oldest: number;
 }
 
 interface ChartProps {
@@ -25,6 +30,7 @@ export function Chart({ samples, moved }: ChartProps) {
   const isOpen = useSignal(false);
   return (
     <Part title="While you look">
+      <Sparks samples={samples} />
       <details
         onToggle={(event) => {
           isOpen.value = event.currentTarget.open;
@@ -36,6 +42,42 @@ export function Chart({ samples, moved }: ChartProps) {
       </details>
     </Part>
   );
+}
+
+const IN_A_SPARK = 60;
+
+/** The last two minutes; the numbers beside them and in the table are for those who cannot see a line. */
+function Sparks({ samples }: { readonly samples: readonly Sample[] }) {
+  const last = samples.slice(-IN_A_SPARK);
+  const now = last.at(-1);
+  return (
+    <dl class="facts">
+      <div>
+        <dt>Events a second</dt>
+        <dd>
+          {now?.perSecond === undefined ? '–' : rounded(now.perSecond)}{' '}
+          <Spark of={last.map(({ perSecond = 0 }) => perSecond)} />
+        </dd>
+      </div>
+      <div>
+        <dt>Oldest waits</dt>
+        <dd>
+          {now === undefined || now.oldest === 0 ? '–' : lengthOf(now.oldest * 1_000)}{' '}
+          <Spark of={last.map(({ oldest }) => oldest)} />
+        </dd>
+      </div>
+      <div>
+        <dt>Waiting</dt>
+        <dd>
+          {(now?.waiting ?? 0).toLocaleString('en')} <Spark of={last.map(({ waiting }) => waiting)} />
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+function rounded(rate: number): string {
+  return rate.toLocaleString('en', { maximumFractionDigits: rate < 10 ? 1 : 0 });
 }
 
 function Picture({ samples, moved }: ChartProps) {
@@ -104,18 +146,26 @@ function Table({ samples }: { readonly samples: readonly Sample[] }) {
           <th scope="col" class="number">
             Dead letters
           </th>
+          <th scope="col" class="number">
+            Events a second
+          </th>
+          <th scope="col" class="number">
+            Oldest waits
+          </th>
         </tr>
       </thead>
       <tbody>
         {samples
           .slice(-SHOWN_ROWS)
           .toReversed()
-          .map(({ at, waiting, liveTurns, deadLetters }) => (
+          .map(({ at, waiting, liveTurns, deadLetters, perSecond, oldest }) => (
             <tr key={at}>
               <td>{clockTime(at * 1_000, at * 1_000)}</td>
               <td class="number">{waiting}</td>
               <td class="number">{liveTurns}</td>
               <td class="number">{deadLetters}</td>
+              <td class="number">{perSecond === undefined ? '–' : rounded(perSecond)}</td>
+              <td class="number">{oldest === 0 ? '–' : lengthOf(oldest * 1_000)}</td>
             </tr>
           ))}
       </tbody>

@@ -46,6 +46,7 @@ test('the rows are those of the page on the benchmark, and what durability costs
     'expiry',
     'waiting',
     'scrape',
+    'console',
     'durable',
     'recovery',
     'choices',

@@ -141,6 +141,31 @@ describe('the console', needs([CHROMIUM]), () => {
     await page.getByRole('table', { name: 'The newest numbers of the chart' }).waitFor();
   });
 
+  it('shows how much happens in a queue, and how long the oldest waits, as lines, numbers and a table', async (t) => {
+    const { client } = scene;
+    await client.submit('ticking', { key: 'first' });
+    const page = await open(t, '/queue?name=ticking');
+    const of = (what: string): Locator => page.locator('dl.facts > div', { hasText: what }).locator('dd');
+    await of('Oldest waits')
+      .getByText(/\d+ (ms|s|min)|\d+(ms|s|m)/)
+      .waitFor();
+    const line = of('Events a second').locator('polyline');
+    await line.waitFor({ state: 'attached' });
+    // A line that rises: something happened between two samples.
+    for (
+      let more = 0;
+      (await line.getAttribute('points'))?.split(' ').every((point) => point.endsWith(',20.0'));
+      more++
+    ) {
+      await client.submit('ticking', { key: `k${more}` });
+      await page.waitForTimeout(50);
+    }
+    await page.getByText('Show the chart and its table').click();
+    const table = page.getByRole('table', { name: 'The newest numbers of the chart' });
+    await table.getByRole('columnheader', { name: 'Events a second' }).waitFor();
+    deepStrictEqual(await seriousFindings(page), []);
+  });
+
   it('shows a key that moves without being asked', async (t) => {
     const { client } = scene;
     const page = await openKey(t, 'live', 'k');
