@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** ms between an answer and the next question, as the pages have it. */
 const EVERY_MS = 2_000;
 const PAGES_AT_ONCE = 5;
-const BETWEEN_PAGES_MS = 150;
+const BETWEEN_PAGES_MS = 300;
 const SERVICE = '/keyturn.v1.AdminService';
 
 /** A page of the console, as far as the sidecar sees it. */

@@ -12,7 +12,7 @@ const AFTER_FAILURE_MS = 5_000;
 const FEW = 1_000;
 const AGAIN_FEW_MS = 5_000;
 /** After the first {@link FEW}: where everything is stuck, to find out must not be a burden too. */
-const BETWEEN_PAGES_MS = 150;
+const BETWEEN_PAGES_MS = 300;
 /** The worst of them. */
 const KEPT = 50;
 

@@ -13,7 +13,7 @@ interface Told {
  * What is told at once, and how often at most: nobody reads more, and to write it all down costs 40 % of a core at 50,000 events a second. The
  * rest is counted as missed, where it was. Over gRPC a reader gets all that it takes.
  */
-const MOST_EVENTS = 200;
+const MOST_EVENTS = 100;
 const EVERY_MS = 250;
 /** Of one buffer. Each home of a cluster has one; whatever is left there is taken the next time. */
 const MOST_TAKES = 16;
