@@ -24,6 +24,13 @@ SHOWN: list[tuple[type[Any], Any]] = [
     (views.Holder, pb.Holder),
     (views.LineEntry, pb.LineEntry),
     (views.KeyExplanation, pb.ExplainKeyResponse),
+    (views.ItemReport, pb.GetItemResponse),
+    (views.SessionTurn, pb.SessionTurn),
+    (views.SessionInfo, pb.SessionInfo),
+    (views.SessionPage, pb.ListSessionsResponse),
+    (views.Right, pb.Right),
+    (views.LimitUse, pb.LimitUse),
+    (views.Server, pb.GetServerResponse),
     (views.Eviction, pb.EvictHolderResponse),
     (views.RetriedNow, pb.RetryNowResponse),
     (views.Resumed, pb.ResumeKeyResponse),
@@ -88,3 +95,24 @@ def test_dead_letters_are_plain_objects(client: keyturn.Client, key: str) -> Non
     client.admin.pause_queue("single")
     client.admin.resume_queue("single")
     assert client.admin.resume_key("single", key).resumed is False
+
+
+async def test_an_item_the_sessions_and_the_sidecar_are_plain_objects(aclient: Client, queue: str, key: str) -> None:
+    await aclient.submit(queue, NewItem(b"x", key=key, item_id="looked-for"))
+    told = await aclient.admin.get_item(queue, "looked-for", with_payload=True)
+    assert (told.state, told.key, told.payload_bytes, told.after) == ("WAITING", key, 1, ())
+    assert told.item is not None
+    assert told.item.payload == b"x"
+    assert (await aclient.admin.get_item(queue, "never")).state == "UNKNOWN"
+    assert (await aclient.admin.list_sessions(id_contains="no session has this")).sessions == ()
+    server = await aclient.admin.get_server()
+    assert (server.auth, server.cluster, isinstance(server.started_at, datetime)) == (False, "", True)
+    assert "sessions" in [one.limit for one in server.limits]
+
+
+async def test_why_something_is_changed_is_sent_along(aclient: Client, queue: str) -> None:
+    await aclient.admin.pause_queue(queue, reason="the receiver is down")
+    assert [one.name for one in (await aclient.admin.list_queues(stuck_for=3600)).queues if one.name == queue] == [queue]
+    with pytest.raises(keyturn.KeyturnError, match="reason"):
+        await aclient.admin.resume_queue(queue, reason="r" * 257)
+    await aclient.admin.resume_queue(queue, reason="it is back")

@@ -186,6 +186,102 @@ class KeyExplanation(NamedTuple):
     """Who could not be asked, of a cluster."""
 
 
+class ItemReport(NamedTuple):
+    """What became of one item. `state` is `WAITING`, `IN_FLIGHT`, `DONE`, `DEAD`, `SUPERSEDED`, `DISCARDED` or `UNKNOWN`."""
+
+    state: str
+    key: str
+    """Empty: it has none, or it ended and its key is not remembered."""
+    item: Item | None
+    """Without payload and headers unless they were asked for. None: it ended, and only that is remembered."""
+    attempts: int
+    """How often it was tried, the try that is going on not counted."""
+    last_error: str
+    not_before: datetime | None
+    after: Sequence[ItemRef]
+    """What must be done before it and is not yet: the first 10."""
+    after_count: int
+    consumer_id: str
+    token: int
+    died_at: datetime | None
+    cause: str
+    result: bytes
+    why: str
+    """Waiting: why, in one sentence."""
+    trace_id: str
+    payload_bytes: int
+    unavailable: Sequence[Unavailable]
+
+
+class SessionTurn(NamedTuple):
+    """A turn that lives as long as a session."""
+
+    queue: str
+    key: str
+    token: int
+    since: datetime | None
+    consumer_id: str
+
+
+class SessionInfo(NamedTuple):
+    """Who is connected. `broken_since` and `ends_at` are None while its stream is open."""
+
+    session_id: str
+    principal: str
+    broken_since: datetime | None
+    ends_at: datetime | None
+    turns: int
+    held: Sequence[SessionTurn]
+    """The first 20 of its turns."""
+
+
+class SessionPage(NamedTuple):
+    """Sessions, by id."""
+
+    sessions: Sequence[SessionInfo]
+    next_page_token: str
+    unavailable: Sequence[Unavailable]
+
+
+class Right(NamedTuple):
+    """What somebody may do, on which queues and groups."""
+
+    may: Sequence[str]
+    queues: Sequence[str]
+    groups: Sequence[str]
+
+
+class LimitUse(NamedTuple):
+    """How much of a limit is in use."""
+
+    limit: str
+    used: int
+    most: int | None
+    """None: no bound."""
+
+
+class Server(NamedTuple):
+    """The sidecar that is asked, and who asks."""
+
+    version: str
+    runtime: str
+    started_at: datetime | None
+    now: datetime | None
+    principal: str
+    rights: Sequence[Right]
+    auth: bool
+    tls: bool
+    audit: bool
+    cluster: str
+    keeps: str
+    grpc_address: str
+    http_address: str
+    console_address: str
+    settings: str
+    """What differs from what is built in, as YAML. Empty without the right to view all queues."""
+    limits: Sequence[LimitUse]
+
+
 class Eviction(NamedTuple):
     """What an eviction changed."""
 

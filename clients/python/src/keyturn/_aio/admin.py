@@ -100,7 +100,9 @@ class Admin:
             timeout,
         )
 
-    def release_partition(self, partition: int, *, reason: str = "", timeout: float = _TIMEOUT) -> Call[views.MovedPartition]:
+    def release_partition(
+        self, partition: int, *, reason: str = "", timeout: float = _TIMEOUT
+    ) -> Call[views.MovedPartition]:
         """Put a partition that was moved by hand where the cluster likes again."""
         return self._ask(
             "MovePartition",
@@ -140,7 +142,12 @@ class Admin:
         )
 
     def restore_partitions(
-        self, partitions: Sequence[int] = (), *, accept_loss: bool = False, reason: str = "", timeout: float = _RESTORE_TIMEOUT
+        self,
+        partitions: Sequence[int] = (),
+        *,
+        accept_loss: bool = False,
+        reason: str = "",
+        timeout: float = _RESTORE_TIMEOUT,
     ) -> Call[views.Restore]:
         """Write partitions back from the memory of live members, after the store was emptied; none named: all that are lost."""
         return self._ask(
@@ -180,6 +187,39 @@ class Admin:
             timeout,
         )
 
+    def get_item(
+        self, queue: str, item_id: str, *, with_payload: bool = False, timeout: float = _TIMEOUT
+    ) -> Call[views.ItemReport]:
+        """Tell what became of one item; `with_payload` also what it carries, which needs a right of its own."""
+        return self._ask(
+            "GetItem",
+            lambda: pb.GetItemRequest(queue=queue, item_id=item_id, with_payload=with_payload),
+            pb.GetItemResponse,
+            _as(views.ItemReport),
+            timeout,
+        )
+
+    def list_sessions(
+        self,
+        *,
+        id_contains: str = "",
+        page_size: int = 100,
+        page_token: str = "",
+        timeout: float = _TIMEOUT,
+    ) -> Call[views.SessionPage]:
+        """List who is connected, and what they hold."""
+        return self._ask(
+            "ListSessions",
+            lambda: pb.ListSessionsRequest(id_contains=id_contains, page_size=page_size, page_token=page_token),
+            pb.ListSessionsResponse,
+            _as(views.SessionPage),
+            timeout,
+        )
+
+    def get_server(self, *, timeout: float = _TIMEOUT) -> Call[views.Server]:
+        """Tell what the sidecar that is asked is, and what one may do there."""
+        return self._ask("GetServer", pb.GetServerRequest, pb.GetServerResponse, _as(views.Server), timeout)
+
     def evict_holder(self, queue: str, key: str, *, reason: str = "", timeout: float = _TIMEOUT) -> Call[views.Eviction]:
         """End the live turn of a key; its items go back without counting an attempt."""
         return self._ask(
@@ -193,17 +233,27 @@ class Admin:
     def resume_key(self, queue: str, key: str, *, reason: str = "", timeout: float = _TIMEOUT) -> Call[views.Resumed]:
         """Let a parked key go on."""
         return self._ask(
-            "ResumeKey", lambda: pb.ResumeKeyRequest(queue=queue, reason=reason, key=key), pb.ResumeKeyResponse, _as(views.Resumed), timeout
+            "ResumeKey",
+            lambda: pb.ResumeKeyRequest(queue=queue, reason=reason, key=key),
+            pb.ResumeKeyResponse,
+            _as(views.Resumed),
+            timeout,
         )
 
     def pause_queue(self, queue: str, *, reason: str = "", timeout: float = _TIMEOUT) -> Call[None]:
         """Stop a queue from giving turns; turns that live go on."""
-        return self._ask("PauseQueue", lambda: pb.PauseQueueRequest(queue=queue, reason=reason), pb.PauseQueueResponse, _nothing, timeout)
+        return self._ask(
+            "PauseQueue", lambda: pb.PauseQueueRequest(queue=queue, reason=reason), pb.PauseQueueResponse, _nothing, timeout
+        )
 
     def resume_queue(self, queue: str, *, reason: str = "", timeout: float = _TIMEOUT) -> Call[None]:
         """Let a paused queue go on."""
         return self._ask(
-            "ResumeQueue", lambda: pb.ResumeQueueRequest(queue=queue, reason=reason), pb.ResumeQueueResponse, _nothing, timeout
+            "ResumeQueue",
+            lambda: pb.ResumeQueueRequest(queue=queue, reason=reason),
+            pb.ResumeQueueResponse,
+            _nothing,
+            timeout,
         )
 
     def set_limits(
