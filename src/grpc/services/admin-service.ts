@@ -36,12 +36,12 @@ import {
   redriveResponse,
 } from '../convert/item-choice.js';
 import { listQueuesRequest, queuesResponse } from '../convert/queues.js';
-import { withReason } from '../convert/reason.js';
 import { serverResponse } from '../convert/server.js';
 import { listSessionsRequest, sessionsResponse } from '../convert/sessions.js';
 import { type AdminServiceServer, AdminServiceService } from '../gen/keyturn/v1/admin.js';
 import { type CarriedByBytes, personCall } from './person-call.js';
 import { watchEvents } from './watch-events.js';
+import { withReason } from './with-reason.js';
 
 /** Those that have one answer. The name is that of the method, as generated code writes it. */
 const CALLS = {

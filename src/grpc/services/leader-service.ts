@@ -4,12 +4,12 @@ import type { GroupView, Reply, Result, SessionStamp, YieldView } from '../../co
 import { type HandlerContext, internalError, replied } from '../call/handler.js';
 import type { OpenStreams } from '../call/streams.js';
 import { groupName, leaderResponse, yieldResponse } from '../convert/leaders.js';
-import { withReason } from '../convert/reason.js';
 import { steadyNow } from '../convert/steady-time.js';
 import { type LeaderServiceServer, LeaderServiceService } from '../gen/keyturn/v1/leader.js';
 import { LeadStream } from './lead-stream.js';
 import { type CarriedByBytes, personCall } from './person-call.js';
 import { watchLeader } from './watch-leader.js';
+import { withReason } from './with-reason.js';
 
 type Handlers = Pick<LeaderServiceServer, 'lead' | 'getLeader' | 'watchLeader' | 'yieldLeader'>;
 
