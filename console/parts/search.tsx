@@ -1,4 +1,4 @@
-/** One box for all: a queue, a key, an item, a ticket. `/` leads to it. */
+/** One box for all: a queue, a key, an item. `/` leads to it. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { go, route } from '../live/place.js';
@@ -79,14 +79,14 @@ export function Search() {
         }}
       >
         <label class="unseen" for={`${id}-box`}>
-          Search: queue, key, item or ticket
+          Search: queue, key, item
         </label>
         <input
           ref={box}
           id={`${id}-box`}
           type="text"
           role="combobox"
-          placeholder="queue, or queue and key, item, ticket   ( / )"
+          placeholder="queue, or queue and key, item   ( / )"
           autoComplete="off"
           spellcheck={false}
           maxLength={1_300}
@@ -211,7 +211,7 @@ async function itemOf(queue: string, itemId: string, signal: AbortSignal): Promi
   }
 }
 
-/** A key by its exact name, or a place in a line by its item or ticket. @param always show it though it has nothing to do */
+/** A key by its exact name, or a place in a line by its item. @param always show it though it has nothing to do */
 async function inQueue(queue: string, rest: string, always: boolean, signal: AbortSignal): Promise<readonly Hit[]> {
   try {
     const told = await ask('ExplainKey', { queue, key: rest }, signal);

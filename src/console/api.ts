@@ -42,6 +42,7 @@ import { eventsBytes, WATCH_EVENTS, watchedOf } from '../grpc/services/watched-b
 import { Feed, NOT_ANY_MORE } from './feed.js';
 import { tellText } from './headers.js';
 import { noRoom } from './room.js';
+import { shortened } from './shortened.js';
 import { cutUnread } from './unread.js';
 import type { Viewer } from './viewer.js';
 
@@ -105,7 +106,7 @@ export class Api {
     const values = createContextValues().set(VIEWER, viewer);
     // Not by the library's own adapter: what goes wrong, it writes to where the log and the audit are, in lines of its own.
     handler(universalRequestFromNodeRequest(request, response, undefined, values))
-      .then((answer) => universalResponseToNodeResponse(answer, response))
+      .then(async (answer) => universalResponseToNodeResponse(await shortened(answer), response))
       .catch((error: unknown) => {
         // Whoever is gone in the midst of an answer is no failure.
         if (!request.socket.destroyed) report(this.options, path, error);

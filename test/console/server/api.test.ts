@@ -62,6 +62,14 @@ describe('a call by JSON', () => {
       assert.match(answer.body, says);
     });
 
+  it('is refused in a few words, however long the name of a field is that nobody knows', async (t) => {
+    const { call } = await consoleOf(t);
+    const refused = await call('AdminService/ListQueues', JSON.stringify({ ['x'.repeat(900_000)]: 1 }), FROM_PAGE);
+    assert.equal(refused.status, 400);
+    assert.ok(refused.body.length < 1_000, `${refused.body.length} bytes`);
+    assert.match(String(jsonOf(refused)['message']), /x{300}.*… \(\d+ characters\)$/);
+  });
+
   it('is refused over gRPC and gRPC-web: they have their own port', async (t) => {
     const { ask } = await consoleOf(t);
     for (const type of ['application/grpc', 'application/grpc-web'])
