@@ -31,7 +31,7 @@ describe('limits.dependencies', () => {
       'it is discarded',
       (stage) => {
         const scan = okay(stage.core.discardWaiting({ queue: QUEUE, key: 'w', itemIds: [] }, 10, () => stage.now));
-        assert.equal(scan && runThrough(scan), 1);
+        assert.equal(scan && runThrough(scan).done, 1);
         stage.carry();
       },
     ],

@@ -247,7 +247,7 @@ const CASES: Readonly<Record<string, Case>> = {
     act: (stage) => {
       okay(atOnce(stage.core.discardDead(ALL, 9, () => stage.now)));
       const scan = okay(stage.core.discardWaiting(ALL, 9, () => stage.now));
-      assert.equal(scan && runThrough(scan), 1);
+      assert.equal(scan && runThrough(scan).done, 1);
     },
     adds: { 'finished discarded': 2 },
   },

@@ -29,7 +29,7 @@ describe('limits.payload_memory_bytes', () => {
     const waiting = stage.submit('waiting', [item('d')], 'other', 1_000);
     assert.ok(waiting.open);
     const scan = okay(stage.core.discardWaiting({ queue: 'one', key: 'a', itemIds: [] }, 10, () => stage.now));
-    assert.equal(scan && runThrough(scan), 1);
+    assert.equal(scan && runThrough(scan).done, 1);
     stage.carry();
     assert.equal(waiting.value.results.length, 1);
   });

@@ -204,8 +204,14 @@ export function runThrough<T>(scan: Generator<undefined, T>): T {
   }
 }
 
-/** A walk in one step. */
-export function atOnce(walk: Walk): Result<Changed> {
+/** A walk in one step: how many it changed. */
+export function atOnce(walk: Walk): Result<number> {
+  const changed = changedAtOnce(walk);
+  return changed.ok ? { ok: true, value: changed.value.done } : changed;
+}
+
+/** The same, with how many were chosen. */
+export function changedAtOnce(walk: Walk): Result<Changed> {
   if (!walk.ok) return walk;
   return { ok: true, value: walk.value === undefined ? { done: 0, chosen: 0 } : runThrough(walk.value) };
 }

@@ -312,7 +312,7 @@ describe('what makes room, and what does not', () => {
     stage.submit('submitter', [{ key: 'k', itemId: 'dies', after: [{ queue: QUEUE, itemId: 'first' }] }]);
     const choice = { queue: QUEUE, key: undefined, itemIds: ['first'] };
     const scan = okay(stage.core.discardWaiting(choice, 9, () => stage.now));
-    assert.equal(scan && runThrough(scan), 1);
+    assert.equal(scan && runThrough(scan).done, 1);
     stage.carry();
     stage.submit('submitter', keys('busy'));
     stage.renew('worker', 100);

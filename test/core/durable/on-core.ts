@@ -21,7 +21,7 @@ import type {
 import { reportOf } from '../../../src/core/calls/admin/get-item.js';
 import { Core, type Effect, type Start, type Stream, type WaitingCall } from '../../../src/core/core.js';
 import type { Clock } from '../../../src/local/clock.js';
-import { atOnce, carry, lettersOf, runThrough, type Told } from '../stage.js';
+import { carry, changedAtOnce, lettersOf, runThrough, type Told } from '../stage.js';
 
 /** Timers in one go: more than any test here has. */
 const ALL = 1_000_000;
@@ -109,7 +109,7 @@ export abstract class OnCore implements Coordinator {
       const deadLetters = page.value.deadLetters.map((letter) => ({ ...letter, item: this.#filled(letter.item) }));
       return { ok: true, value: { ...page.value, deadLetters } };
     },
-    redrive: async (choice) => this.#do((core, now) => atOnce(core.redrive(choice, 1_000, () => now))),
+    redrive: async (choice) => this.#do((core, now) => changedAtOnce(core.redrive(choice, 1_000, () => now))),
     discard: async (choice, waiting) => this.#discard(choice, waiting),
     watch: () => {
       throw new Error('nobody watches here');
@@ -203,12 +203,12 @@ export abstract class OnCore implements Coordinator {
   }
 
   #discard(choice: ItemChoice, waiting: boolean): Result<Changed> {
-    const dead = this.#do((core, now) => atOnce(core.discardDead(choice, 1_000, () => now)));
+    const dead = this.#do((core, now) => changedAtOnce(core.discardDead(choice, 1_000, () => now)));
     if (!dead.ok || !waiting) return dead;
     return this.#do((core) => {
       const { done, chosen, asOf } = dead.value;
       const left = (choice.most ?? Number.POSITIVE_INFINITY) - done;
-      const gone = atOnce(
+      const gone = changedAtOnce(
         core.discardWaiting(
           choice,
           ALL,

@@ -65,6 +65,6 @@ function openGate({ stage, queue }: Scene): void {
 function discardWaiting({ stage, queue }: Scene): void {
   const choice = { queue, key: KEY, itemIds: [] };
   const scan = okay(stage.core.discardWaiting(choice, 1_000, () => stage.now));
-  const gone = scan === undefined ? 0 : runThrough(scan);
+  const gone = scan === undefined ? 0 : runThrough(scan).done;
   stage.told.push(`person ${gone} gone`);
 }

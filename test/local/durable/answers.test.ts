@@ -386,7 +386,7 @@ describe('what items carry', () => {
     await stage.flush();
     assert.ok(told(await evicted).evicted);
     await stage.flush();
-    assert.equal(told(await gone), 1);
+    assert.equal(told(await gone).done, 1);
     assert.deepEqual(taken.value.deliveries[0]?.items[0]?.payload, bytes('p'));
   });
 
