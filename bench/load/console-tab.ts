@@ -1,5 +1,6 @@
 /** What one tab of the console asks while somebody looks at a page: the same calls, as often, over one browser's connections. */
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { finished } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** ms between an answer and the next question, as the pages have it. */
@@ -10,7 +11,7 @@ const SERVICE = '/keyturn.v1.AdminService';
 
 /** A page of the console, as far as the sidecar sees it. */
 export type Page =
-  /** The start page: looks through all queues once, then shows fifty of them again and again. */
+  /** The start page: looks once for what is stuck, then shows fifty of them again and again. */
   | { readonly is: 'overview' }
   /** Its lanes, its keys, and what happens in it. */
   | { readonly is: 'queue'; readonly queue: string }
@@ -24,14 +25,8 @@ export class ConsoleTab {
   readonly #ending = new AbortController();
   readonly #running: Promise<void>[] = [];
   #stream: ClientRequest | undefined;
-  #bytes = 0;
 
   constructor(private readonly url: string) {}
-
-  /** Of answers and events, since it was opened. */
-  get bytes(): number {
-    return this.#bytes;
-  }
 
   open(page: Page): void {
     switch (page.is) {
@@ -89,7 +84,6 @@ export class ConsoleTab {
     const pieces: Buffer[] = [];
     for await (const piece of answer) pieces.push(piece);
     const body = Buffer.concat(pieces);
-    this.#bytes += body.length;
     if (answer.statusCode !== 200) throw new Error(`${method}: ${answer.statusCode} ${body.toString()}`);
     return JSON.parse(body.toString());
   }
@@ -104,7 +98,7 @@ export class ConsoleTab {
       }).then(async (answer) => {
         if (answer.statusCode !== 200) throw new Error(`WatchEvents: ${answer.statusCode}`);
         try {
-          for await (const piece of answer) this.#bytes += piece.length;
+          await finished(answer.resume());
         } catch (error) {
           if (!this.#ending.signal.aborted) throw error;
         }

@@ -70,7 +70,8 @@ export async function startSidecar(options: SidecarOptions = {}): Promise<Server
     const file = join(directory, 'keyturn.yaml');
     await writeFile(file, JSON.stringify({ default: policy, limits, auth, data_dir: dataDirectory, store, cluster }));
     const ports = ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
-    const page = ['--console-listen', console ? '127.0.0.1:0' : 'off'];
+    // Code of before there was a console knows no such option.
+    const page = console ? ['--console-listen', '127.0.0.1:0'] : [];
     return await startServer(script, ['serve', '--config', file, ...ports, ...page, '--drain-timeout', '0s'], flags);
   } finally {
     // It is read at the start only.
@@ -143,7 +144,9 @@ async function ask(child: ChildProcess, question: Question): Promise<number> {
 
 /** Somebody's settings for a sidecar are not those that are measured. */
 function ownEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
+  const others = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_')));
+  // Nobody looks, unless a row wants that.
+  return { ...others, KEYTURN_CONSOLE_LISTEN: 'off' };
 }
 
 interface Listening {

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { keyOf, makeKeys, QUEUE } from '../coordinator.js';
+import { keyOf, QUEUE } from '../coordinator.js';
 import { ConsoleTab, type Page } from '../load/console-tab.js';
-import { perSecondInFlight } from '../load/in-flight.js';
+import { fillQueues } from '../load/fill-queues.js';
 import { type ServerProcess, startSidecar } from '../load/server-process.js';
 import { SessionStream } from '../load/session-stream.js';
 import { SteadyPairs } from '../load/steady-pairs.js';
-import { newItem, sayHello, submit } from '../load/wire.js';
+import { sayHello } from '../load/wire.js';
 import type { Figure, Round } from '../measure.js';
 import { inRounds } from '../rounds.js';
 import type { Row, Say } from '../row.js';
@@ -32,7 +32,7 @@ export const console: Row = {
   async run(say) {
     say('filling');
     const sidecar = await startSidecar({ console: true });
-    await fill(sidecar);
+    await fillQueues(sidecar.address, QUEUES, KEYS_PER_QUEUE);
     await sidecar.bytesInUse();
     const figures: Figure[] = [];
     for (const page of PAGES) figures.push(await share(sidecar, page, (told) => say(`${page.told}: ${told}`)));
@@ -48,14 +48,13 @@ async function share(sidecar: ServerProcess, page: (typeof PAGES)[number], say: 
   await sayHello(stream, 'worker-1');
   const pairs = new SteadyPairs(stream);
   pairs.start(PAIRS_PER_SECOND);
-  const alone = () => cpuShare(sidecar);
   const rounds = await inRounds(ROUNDS, say, async (): Promise<Round> => {
-    const before = await alone();
+    const before = await cpuShare(sidecar);
     const tab = new ConsoleTab(sidecar.console);
     tab.open(page);
     const [seen, more] = [await cpuShare(sidecar), await cpuShare(sidecar)];
     await tab.close();
-    const after = await alone();
+    const after = await cpuShare(sidecar);
     return { value: ((seen + more - before - after) / 2) * 100, peer: undefined };
   });
   await pairs.stop();
@@ -100,19 +99,4 @@ async function longestPause(sidecar: ServerProcess, page: (typeof PAGES)[number]
     aim: 3,
     outcome: { is: 'measured', rounds },
   };
-}
-
-async function fill({ address }: ServerProcess): Promise<void> {
-  const session = new SessionStream(address);
-  const keys = makeKeys(KEYS_PER_QUEUE);
-  await perSecondInFlight(QUEUES, 4, async (queue) => {
-    const { results } = await session.ask(
-      submit(
-        keys.map((key) => newItem(key)),
-        `queue-${queue}`,
-      ),
-    );
-    if (results.length !== KEYS_PER_QUEUE) throw new Error('an item was not answered');
-  });
-  session.close();
 }

@@ -1,5 +1,5 @@
 import { Comparison } from '../../src/designs/compare.js';
-import { DESIGNS, type DesignName } from '../../src/designs/designs.js';
+import { DESIGN_NAMES, DESIGNS, type DesignName } from '../../src/designs/designs.js';
 import type { Figures } from '../../src/designs/figures.js';
 import { medianInterval } from '../against/interval.js';
 import { renderBars } from '../bars.js';
@@ -137,15 +137,6 @@ async function inRealTime(say: Say): Promise<Figure> {
   };
 }
 
-const NAMES: Readonly<Record<DesignName, string>> = {
-  hashed: 'keys hashed to workers',
-  grouped: 'a queue per key group',
-  spinning: 'locks, workers spin',
-  returning: 'locks, put back',
-  keyturn: 'Keyturn',
-  coalescing: 'Keyturn, coalescing',
-};
-
 function chartOf(measured: Measured): string {
   const over = (design: DesignName, of: Of) => medianInterval(measured.map((figures) => of(ofDesign(figures, design))));
   return renderBars({
@@ -155,7 +146,7 @@ function chartOf(measured: Measured): string {
     bars: DESIGNS.map((design) => {
       const { median: value, bounds } = over(design, ({ waitP99 }) => waitP99);
       const part = median(measured.map((figures) => ofDesign(figures, design).needlessP99));
-      return { name: NAMES[design], value, bounds, part };
+      return { name: DESIGN_NAMES[design], value, bounds, part };
     }),
   });
 }

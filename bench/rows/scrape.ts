@@ -1,8 +1,5 @@
-import { makeKeys } from '../coordinator.js';
-import { perSecondInFlight } from '../load/in-flight.js';
+import { fillQueues } from '../load/fill-queues.js';
 import { type ServerProcess, startSidecar } from '../load/server-process.js';
-import { SessionStream } from '../load/session-stream.js';
-import { newItem, submit } from '../load/wire.js';
 import type { Round } from '../measure.js';
 import type { Row, Say } from '../row.js';
 
@@ -46,7 +43,7 @@ export const scrape: Row = {
 async function longestPause(say: Say): Promise<number> {
   say('filling');
   const sidecar = await startSidecar();
-  await fill(sidecar);
+  await fillQueues(sidecar.address, QUEUES, KEYS_PER_QUEUE);
   // Garbage of the filling is not what is measured.
   await sidecar.bytesInUse();
   say('scraping');
@@ -55,17 +52,6 @@ async function longestPause(say: Say): Promise<number> {
   });
   await sidecar.stop();
   return pause;
-}
-
-async function fill({ address }: ServerProcess): Promise<void> {
-  const session = new SessionStream(address);
-  const keys = makeKeys(KEYS_PER_QUEUE);
-  await perSecondInFlight(QUEUES, 4, async (queue) => {
-    const items = keys.map((key) => newItem(key));
-    const { results } = await session.ask(submit(items, `queue-${queue}`));
-    if (results.length !== KEYS_PER_QUEUE) throw new Error('an item was not answered');
-  });
-  session.close();
 }
 
 async function scrapeOnce({ http }: ServerProcess): Promise<void> {

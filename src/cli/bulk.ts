@@ -31,6 +31,7 @@ export async function inSteps(
   try {
     let changed = 0;
     let part = choice;
+    let began: number | undefined;
     for (;;) {
       const { changed: now, chosen, asOf } = await step(part, { limit: AT_ONCE });
       changed += now;
@@ -38,13 +39,16 @@ export async function inSteps(
       if (left <= 0 || now === 0) return { changed, chosen: left, isCalledOff: false };
       if (process.stderr.isTTY) process.stderr.write(`\r${count(changed)} of ${count(changed + left)}`);
       if (stopping.signal.aborted) return { changed, chosen: left, isCalledOff: true };
-      part = {
-        ...choice,
-        filter: { ...choice.filter, diedBefore: choice.filter?.diedBefore ?? part.filter?.diedBefore ?? asOf },
-      };
+      if (began === undefined) began = asOf;
+      part = { ...choice, filter: { ...choice.filter, diedBefore: earlier(choice.filter?.diedBefore, began) } };
     }
   } finally {
     process.off('SIGINT', stop);
     if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
   }
+}
+
+/** A moment that somebody named may be one to come. */
+function earlier(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }

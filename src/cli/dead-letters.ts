@@ -1,5 +1,12 @@
 import { Buffer } from 'node:buffer';
-import type { DeadLetterPage, DeadLetterView, ItemChoiceCall, Keyturn, Unavailable } from '@keyturn/client';
+import type {
+  ChangeBounds,
+  DeadLetterPage,
+  DeadLetterView,
+  ItemChoiceCall,
+  Keyturn,
+  Unavailable,
+} from '@keyturn/client';
 import type { Command } from 'commander';
 import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
@@ -41,7 +48,7 @@ const LARGEST_PAGE = 1_000;
 
 const HELP = `
 --cause, --error, --after and --before choose by what went wrong and when; --dry-run says how many that are. What is done to
-many is done in steps: a terminal shows how far it is, and Ctrl-C calls the rest off.
+many is done in steps: a terminal shows how far it is, and Ctrl-C calls the rest off (exit code 1).
 
 Examples:
   $ keyturn dead-letters list --queue orders
@@ -184,22 +191,29 @@ async function discard(options: DiscardOptions): Promise<number> {
       EXIT.usage,
     );
   }
-  const outcome = await change(options, (admin, choice, bounds, why) =>
-    admin.discardSome({ ...choice, waiting }, bounds, why),
+  const outcome = await change(
+    options,
+    (admin, choice, bounds, why) => admin.discardSome({ ...choice, waiting }, bounds, why),
+    waiting === true,
   );
   return tell(outcome, options, 'discarded');
 }
 
-/** How many were changed; 0 of a queue that is not there is said to be that. */
-async function change(options: ChoiceOptions, step: Step): Promise<BulkOutcome> {
+/**
+ * How many were changed; 0 of a queue that is not there is said to be that.
+ * @param isWhole in one step: of items that wait what is submitted between two steps would be taken too (S88)
+ */
+async function change(options: ChoiceOptions, step: Step, isWhole = false): Promise<BulkOutcome> {
   return withSidecar(options, async ({ admin }) => {
     const { dryRun, reason } = options;
     const choice = choiceOf(options);
+    const run = (part: ItemChoiceCall, bounds: ChangeBounds) => step(admin, part, bounds, { reason });
     const outcome =
-      dryRun === true
-        ? { ...(await step(admin, choice, { dryRun }, { reason })), isCalledOff: false }
-        : await inSteps((part, bounds) => step(admin, part, bounds, { reason }), choice);
-    if (outcome.chosen === 0 && (await findQueue(admin, options.queue)) === undefined) tellNoQueue(options.queue);
+      dryRun === true || isWhole
+        ? { ...(await run(choice, { dryRun })), isCalledOff: false }
+        : await inSteps(run, choice);
+    if (outcome.changed === 0 && outcome.chosen === 0 && (await findQueue(admin, options.queue)) === undefined)
+      tellNoQueue(options.queue);
     return outcome;
   });
 }

@@ -7,6 +7,16 @@ import type { Design, Stage } from './stage.js';
 export const DESIGNS = ['hashed', 'grouped', 'spinning', 'returning', 'keyturn', 'coalescing'] as const;
 export type DesignName = (typeof DESIGNS)[number];
 
+/** For people. */
+export const DESIGN_NAMES: Readonly<Record<DesignName, string>> = {
+  hashed: 'keys hashed to workers',
+  grouped: 'a queue per key group',
+  spinning: 'locks, workers spin',
+  returning: 'locks, put back',
+  keyturn: 'Keyturn',
+  coalescing: 'Keyturn, coalescing',
+};
+
 /** What has to fit to the work: set by its mean. */
 export interface Fit {
   /** Mean of the work of messages that are not slow, ms. */

@@ -158,6 +158,16 @@ describe('commands of operators', { timeout: 400_000 }, () => {
     });
   });
 
+  it('dead-letters discard --waiting takes very many in one go: what comes meanwhile is not of them (S88)', async () => {
+    const key = (at: number) => ({ key: `k${at}` });
+    for (let batch = 0; batch < 11; batch++)
+      await sidecar.client.submit({
+        queue: 'flood',
+        items: Array.from({ length: 500 }, (_, at) => key(500 * batch + at)),
+      });
+    assert.equal(await said('dead-letters', 'discard', '--queue', 'flood', '--waiting', '--yes'), '5,500 discarded\n');
+  });
+
   it('limits shows and changes what a queue may do', async () => {
     await submit('limited', 'k');
     assert.deepEqual(await json('limits', 'limited'), { queue: 'limited', rate: null, max_in_flight: null });

@@ -100,6 +100,28 @@ describe('S429: the last release and this one', { ...needsLastRelease(), timeout
     });
   }
 
+  test('what a sidecar of the last release would read past is not asked of it: nothing is lost', async (t) => {
+    const sidecar = await serve(t, 'last');
+    const client = await clientOf(t, 'this', sidecar, { transport: 'unary' });
+    await client.submit('q', { key: 'k', itemId: 'dead' });
+    const { deliveries } = await client.acquire({ queues: ['q'], wait: 10_000 });
+    const token = deliveries[0]?.turn.token ?? assert.fail('the item was delivered');
+    await client.nack({ queue: 'q', key: 'k', token, kind: 'dead_letter', error: 'never' });
+    const at = ['--queue', 'q', '--address', await sidecar.address('grpc')];
+    for (const [act, narrow] of [
+      ['discard', ['--error', 'other']],
+      ['discard', ['--dry-run']],
+      ['redrive', ['--cause', 'dependency']],
+    ] as const) {
+      const { code, stderr } = await keyturn(['dead-letters', act, ...narrow, ...at]);
+      assert.notEqual(code, 0);
+      assert.match(stderr, /knows neither filter nor dry run/);
+    }
+    assert.equal((await client.admin.listDeadLetters({ queue: 'q' })).deadLetters.length, 1);
+    const { code, stdout } = await keyturn(['dead-letters', 'discard', '--yes', ...at]);
+    assert.deepEqual([code, stdout], [0, '1 discarded\n']);
+  });
+
   test('a data directory goes from the last release to this one, and back while its format is the same', async (t) => {
     const folder = await temporaryFolder(t);
     const settings = 'default: { durable: true, retry: { max_attempts: 1 } }\n';

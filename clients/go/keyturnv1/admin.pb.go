@@ -3016,8 +3016,7 @@ type RedriveRequest struct {
 	Filter *DeadLetterFilter `protobuf:"bytes,4,opt,name=filter,proto3" json:"filter,omitempty"`
 	// Nothing is changed: how many it would be is told.
 	DryRun bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	// At most so many, first come first; 1 to 10,000, and with keys that have more dead letters a few more: those of one key go back
-	// together. Unset: all.
+	// At most so many, first come first; 1 to 10,000. More where one key has more dead letters: those go back together. Unset: all.
 	Limit uint32 `protobuf:"varint,6,opt,name=limit,proto3" json:"limit,omitempty"`
 	// Why, for the audit: kept nowhere else. At most 256 bytes of UTF-8.
 	Reason        string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`

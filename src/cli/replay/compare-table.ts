@@ -1,16 +1,7 @@
-import type { DesignName } from '../../designs/designs.js';
+import { DESIGN_NAMES, type DesignName } from '../../designs/designs.js';
 import type { Figures } from '../../designs/figures.js';
 import { alignColumns, amount, count, percent } from '../output.js';
 import type { Compared } from './compare.js';
-
-const NAMES: Readonly<Record<DesignName, string>> = {
-  hashed: 'keys hashed to workers',
-  grouped: 'a queue per key group',
-  spinning: 'locks, workers spin',
-  returning: 'locks, put back',
-  keyturn: 'Keyturn',
-  coalescing: 'Keyturn, coalescing',
-};
 
 const HEADER = [
   'design',
@@ -40,7 +31,7 @@ export function comparisonTable({ lines, plan, figures }: Compared): string {
 
 function cells(name: DesignName, of: Figures): readonly string[] {
   return [
-    NAMES[name],
+    DESIGN_NAMES[name],
     `${of.waitP50}`,
     `${of.waitP99}`,
     percent(of.needless),

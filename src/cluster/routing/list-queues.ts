@@ -10,7 +10,12 @@ const FEW = 64;
 /** Only as many views are here as the page has, and a few of each partition. */
 export async function listQueues(router: Router, request: ListQueuesRequest): Promise<Result<QueuePage>> {
   const { homes } = router;
-  const shelves = Array.from({ length: homes.partitions }, (_, partition) => new Shelf(router, request, partition));
+  // A part that is not stuck may belong to a queue that is: then it is decided here, when all parts are.
+  const homesPickOut = router.map.spreadQueues().next().done === true;
+  const shelves = Array.from(
+    { length: homes.partitions },
+    (_, partition) => new Shelf(router, request, partition, homesPickOut),
+  );
   await Promise.all(shelves.map((shelf) => shelf.fill()));
   const queues: QueueView[] = [];
   let more = false;
@@ -68,6 +73,7 @@ class Shelf {
     private readonly router: Router,
     private readonly request: ListQueuesRequest,
     private readonly partition: number,
+    private readonly homesPickOut: boolean,
   ) {
     this.#after = request.after;
   }
@@ -93,8 +99,12 @@ class Shelf {
     this.#views = [];
     this.#at = 0;
     while (this.#more && this.#views.length === 0) {
-      // A part that is not stuck may belong to a queue that is: whether it is told is decided when all parts are here.
-      const page = { nameContains: request.nameContains, after: this.#after, most: Math.min(request.most + 1, FEW) };
+      const page = {
+        nameContains: request.nameContains,
+        after: this.#after,
+        most: Math.min(request.most + 1, FEW),
+        stuckFor: this.homesPickOut ? request.stuckFor : undefined,
+      };
       const answer = await askHome(router, partition, READ_WITHIN, (admin) => admin.listQueues(page));
       if (!answer.ok) {
         this.refused = { partition, refusal: answer.refusal };

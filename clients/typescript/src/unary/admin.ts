@@ -176,15 +176,16 @@ export class AdminCalls {
     return (await this.#calls.ask(client, client.discard, request, own(settings))).discarded;
   }
 
-  /** As {@link redrive}, no further than the bounds. */
+  /** As {@link redrive}, of those that the filter lets through, no further than the bounds. */
   async redriveSome(choice: ItemChoiceCall, bounds: ChangeBounds, settings?: ChangeSettings): Promise<ChangedItems> {
     const client = this.#admin;
+    await this.#isKnown(choice, bounds, settings);
     const request = admin.wireChoice(choice, bounds, why(settings).reason);
     const answer = await this.#calls.ask(client, client.redrive, request, own(settings));
     return admin.changedItems(answer.redriven, answer);
   }
 
-  /** As {@link discard}, no further than the bounds. */
+  /** As {@link discard}, of those that the filter lets through, no further than the bounds. */
   async discardSome(
     choice: ItemChoiceCall & { readonly waiting?: boolean | undefined },
     bounds: ChangeBounds,
@@ -192,9 +193,25 @@ export class AdminCalls {
   ): Promise<ChangedItems> {
     const client = this.#admin;
     const waiting = optionalFlag('waiting', choice.waiting);
+    await this.#isKnown(choice, bounds, settings);
     const request = { ...admin.wireChoice(choice, bounds, why(settings).reason), waiting };
     const answer = await this.#calls.ask(client, client.discard, request, own(settings));
     return admin.changedItems(answer.discarded, answer);
+  }
+
+  /**
+   * A sidecar of before there was a filter and a dry run reads past them, and would take all. It has no GetServer either.
+   * @throws KeyturnError (UNIMPLEMENTED)
+   */
+  async #isKnown({ filter }: ItemChoiceCall, { dryRun }: ChangeBounds, settings?: ChangeSettings): Promise<void> {
+    if (filter === undefined && dryRun !== true) return;
+    try {
+      await this.getServer(own(settings));
+    } catch (error) {
+      if (!(error instanceof KeyturnError) || error.code !== 'UNIMPLEMENTED') throw error;
+      const why = 'the sidecar is of a version that knows neither filter nor dry run, and would take all dead letters';
+      throw new KeyturnError(why, 'UNIMPLEMENTED');
+    }
   }
 
   /** How the sidecar sees its cluster. One that stands alone refuses (`NO_CLUSTER`). */

@@ -22,7 +22,7 @@ export interface DeadLetterFilter {
 
 /** How far a change of many goes. */
 export interface ChangeBounds {
-  /** At most so many, 1 to 10,000; with keys that have more dead letters a few more. Unset: all. */
+  /** At most so many, 1 to 10,000; more where one key has more dead letters. Unset: all. A sidecar of before 0.2 knows none, and takes all. */
   readonly limit?: number | undefined;
   /** They are counted, and nothing is changed. */
   readonly dryRun?: boolean | undefined;
