@@ -1,4 +1,6 @@
 /** Where a cluster keeps what it has: `store` and `registry`. A password in it is never shown. */
+import { decoded, type EngineForm, engineAddress, HIDDEN } from '../cluster/address/engine-address.js';
+import { REGISTRY_FORMS, STORE_FORMS } from '../cluster/address/forms.js';
 import { type At, type Kind, refuse } from './kinds.js';
 import { showText, type Written } from './written.js';
 
@@ -28,22 +30,28 @@ export class StoreAddress {
   }
 }
 
-/** In the place of user and password. */
-const HIDDEN = '***';
-const FORM = 'redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], or rediss:// for TLS';
+const REDIS = 'redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], or rediss:// for TLS';
 const LONGEST = 2_048;
 
 /** What is going to be known: whoever writes it now made no mistake of spelling. */
 const STORES_LATER = ['redis+sentinel', 'redis+cluster', 'postgres', 'postgresql'];
 const REGISTRIES_LATER = [...STORES_LATER, 'etcd', 'zookeeper'];
 
-/** Of `store`. Unset: `memory`. */
-export const storeAddress = addressKind('memory', STORES_LATER);
-/** Of `registry`. Unset: `store`, where everything else is. */
-export const registryAddress = addressKind('store', REGISTRIES_LATER);
+interface Known {
+  readonly forms: readonly EngineForm[];
+  readonly later: readonly string[];
+}
 
-function addressKind(word: string, later: readonly string[]): Kind<StoreAddress | undefined> {
-  const allowed = `${word}, or ${FORM}`;
+/** Of `store`. Unset: `memory`. */
+export const storeAddress = addressKind('memory', { forms: STORE_FORMS, later: STORES_LATER });
+/** Of `registry`. Unset: `store`, where everything else is. */
+export const registryAddress = addressKind('store', {
+  forms: [...STORE_FORMS, ...REGISTRY_FORMS],
+  later: REGISTRIES_LATER,
+});
+
+function addressKind(word: string, known: Known): Kind<StoreAddress | undefined> {
+  const allowed = [word, REDIS, ...known.forms.map(({ form }) => form)].join(', or ');
   return {
     allowed,
     read(written, at, inherited) {
@@ -52,7 +60,7 @@ function addressKind(word: string, later: readonly string[]): Kind<StoreAddress 
         return inherited;
       }
       if (written.value === word) return undefined;
-      const read = readAddress(written.value, later);
+      const read = readAddress(written.value, known);
       if (read instanceof StoreAddress) return read;
       tell(written, at, written.value, read, allowed);
       return inherited;
@@ -68,10 +76,16 @@ function tell({ place }: Written, at: At, text: string, why: string, allowed: st
 }
 
 /** @returns a text: why it cannot be used */
-function readAddress(text: string, later: readonly string[]): StoreAddress | string {
+function readAddress(text: string, { forms, later }: Known): StoreAddress | string {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase();
   if (scheme !== undefined && later.includes(scheme)) return `and this version does not know ${scheme} yet`;
-  if (scheme !== 'redis' && scheme !== 'rediss') return 'which is no address of a store';
+  if (scheme !== 'redis' && scheme !== 'rediss') {
+    if (!forms.some(({ schemes }) => schemes.includes(scheme ?? ''))) return 'which is no address of a store';
+    const address = engineAddress(text, forms);
+    if (typeof address === 'string') return address;
+    const { username, password } = address;
+    return new StoreAddress(text, username === undefined && password === undefined ? text : withoutSecrets(text));
+  }
   if (text.length > LONGEST) return `which is longer than ${LONGEST} characters`;
   if (!URL.canParse(text))
     return 'which is no URL: what is special in a user or password is written as %40 for @, %2F for /';
@@ -87,16 +101,9 @@ function wrongIn({ hostname, port, pathname, search, hash, username, password }:
   if (!/^(\/\d{0,5})?$/.test(pathname)) return 'and a database is a number from 0';
   if (username === HIDDEN || password === HIDDEN)
     return `where ${HIDDEN} stands for a user and password that were not printed; KEYTURN_STORE can say the whole address`;
-  return isEncoded(username) && isEncoded(password) ? undefined : 'where a % begins no escape: % itself is %25';
-}
-
-function isEncoded(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return decoded(username) !== undefined && decoded(password) !== undefined
+    ? undefined
+    : 'where a % begins no escape: % itself is %25';
 }
 
 /** Of an address in whatever form: what may be a user or password, and what follows a `?`. */

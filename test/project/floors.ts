@@ -85,6 +85,12 @@ export const CLUSTER: House = {
   folder: 'src/cluster',
   floors: [
     {
+      rooms: ['address'],
+      rules: [
+        'How an engine is addressed that a cluster uses: one URL, with several hosts where the engine has several.',
+      ],
+    },
+    {
       rooms: ['store', 'registry'],
       rules: [
         'What is kept for a cluster: rows of all partitions, and the guard that keeps two homes apart.',
@@ -106,6 +112,7 @@ export const CLUSTER: House = {
         'The registry on Redis: a key for each member, which ends by itself.',
       ],
     },
+    { rooms: ['engines'], rules: ['Which engine an address means: store and registry, opened.'] },
     {
       rooms: ['partitions'],
       rules: ['Which partition something belongs to, which member is wanted as its home, and whose it is.'],

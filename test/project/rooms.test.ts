@@ -62,6 +62,7 @@ const REFUSED: readonly (readonly [string, string, RegExp])[] = [
   ['src/http/server.ts', "import { createMetrics } from '../observability/metrics.js';", /http may not import obs/],
   ['src/http/server.ts', "import express from 'express';", /http may not import express/],
   ['src/config/config.ts', "import { Core } from '../core/core.js';", /only the words and built-in values of core/],
+  ['src/config/config.ts', "import { openStore } from '../cluster/engines/open.js';", /only the addresses of cluster/],
   [
     'src/observability/metrics.ts',
     "import type { Queue } from '../core/queue.js';",

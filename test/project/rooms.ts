@@ -65,14 +65,14 @@ const RULES: Readonly<Record<Room, Rule>> = {
     ],
     packages: 'any',
   },
-  config: { rooms: ['access', 'port', 'core'], packages: ['node:', 'yaml'] },
+  config: { rooms: ['access', 'port', 'core', 'cluster'], packages: ['node:', 'yaml'] },
   access: { rooms: ['port'], packages: ['node:', 'jose', 'lru-cache'] },
   port: { rooms: ['core'], packages: [] },
   core: { rooms: [], packages: ['lru-cache'] },
   // A function of the traffic, as the core is one of its calls.
   designs: { rooms: ['core'], packages: ['hdr-histogram-js'] },
   local: { rooms: ['port', 'core'], packages: ['node:', 'lmdb'] },
-  cluster: { rooms: ['port', 'core', 'local'], packages: ['node:', '@redis/client'] },
+  cluster: { rooms: ['port', 'core', 'local'], packages: ['node:', '@redis/client', 'pg'] },
   grpc: { rooms: ['access', 'port', 'gen'], packages: 'any' },
   gen: { rooms: [], packages: 'any' },
   http: { rooms: ['port'], packages: ['node:'] },
@@ -99,6 +99,8 @@ const RULES: Readonly<Record<Room, Rule>> = {
 
 /** Configuration knows the words and the built-in values of the core, not its machine. */
 const CORE_FOR_CONFIG = 'src/core/contract/';
+/** And how engines are addressed, not how they are used. */
+const CLUSTER_FOR_CONFIG = 'src/cluster/address/';
 
 /** Generated types stop here: what checks and converts, the services, what starts them; the client's transports. */
 const MAY_SEE_GENERATED =
@@ -154,6 +156,8 @@ function checkFile(from: string, room: Room, target: string): string | undefined
   if (there !== room && !RULES[room].rooms.includes(there)) return `${room} may not import ${there} (${target})`;
   if (room === 'config' && there === 'core' && !target.startsWith(CORE_FOR_CONFIG))
     return `config may import only the words and built-in values of core, not ${target}`;
+  if (room === 'config' && there === 'cluster' && !target.startsWith(CLUSTER_FOR_CONFIG))
+    return `config may import only the addresses of cluster, not ${target}`;
   const isGenerated = (there === 'gen' && room === 'grpc') || (there === 'client_gen' && room === 'client');
   if (isGenerated && !MAY_SEE_GENERATED.test(from))
     return `generated code stops at the conversion, the services and the transports; this is none of them`;

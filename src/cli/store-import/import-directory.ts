@@ -1,10 +1,9 @@
 /** A data directory into a cluster: what both have to be for it, and who else is there. */
+import { openRegistry, openStore } from '../../cluster/engines/open.js';
 import { PartitionMap } from '../../cluster/partitions/partition-map.js';
 import { routesIn } from '../../cluster/partitions/partition-settings.js';
 import { alone } from '../../cluster/partitions/routes.js';
-import { openRedisRegistry } from '../../cluster/registry/redis/redis-registry.js';
 import type { ClusterRecord, ClusterStore, Route } from '../../cluster/store/cluster-store.js';
-import { openRedisStore } from '../../cluster/store/redis/redis-store.js';
 import { type ClusterSettings, PARTITIONS } from '../../config/cluster-settings.js';
 import type { CoordinatorSettings } from '../../coordinator.js';
 import type { DataReader } from '../../local/journal/lmdb/data-reader.js';
@@ -26,9 +25,9 @@ export async function importDirectory(
   if (reader.owner !== undefined)
     throw new CommandFailure(`the directory is in use by ${reader.owner}: end that sidecar first`, EXIT.failure);
   const { name, replicas = 'auto' } = cluster;
-  const store = await openRedisStore(cluster.store.url, { cluster: name, replicas });
+  const store = await openStore(cluster.store.url, { cluster: name, replicas });
   try {
-    const registry = await openRedisRegistry(cluster.registry.url, { cluster: name, replicas });
+    const registry = await openRegistry(cluster.registry.url, { cluster: name, replicas });
     try {
       const presence = await Presence.begin(registry, name);
       try {

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { openRegistry, openStore } from '../../../cluster/engines/open.js';
 import { finalize } from '../../../cluster/member/finalizing.js';
 import { Following } from '../../../cluster/member/following.js';
 import { GatewayHomes } from '../../../cluster/member/gateway.js';
@@ -14,12 +15,10 @@ import { Restoring } from '../../../cluster/member/restoring.js';
 import { clusterView } from '../../../cluster/partitions/cluster-view.js';
 import { FollowedRoutes } from '../../../cluster/partitions/followed-routes.js';
 import { policyAt, settingsOf } from '../../../cluster/partitions/partition-settings.js';
-import { openRedisRegistry } from '../../../cluster/registry/redis/redis-registry.js';
 import type { HomeEntry, Registry } from '../../../cluster/registry/registry.js';
 import { ClusterCoordinator } from '../../../cluster/routing/cluster-coordinator.js';
 import type { ClusterRecord, ClusterStore } from '../../../cluster/store/cluster-store.js';
 import { FORMAT } from '../../../cluster/store/format.js';
-import { openRedisStore } from '../../../cluster/store/redis/redis-store.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import type { Config } from '../../../config/config.js';
 import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Result, SlowTurn } from '../../../coordinator.js';
@@ -63,11 +62,9 @@ export async function openCluster(config: Config, cluster: ClusterSettings, opti
   const opened: { close(): unknown }[] = [];
   try {
     const { name, replicas = 'auto' } = cluster;
-    const store = await openRedisStore(cluster.store.url, { cluster: name, replicas }).catch(failStore('store'));
+    const store = await openStore(cluster.store.url, { cluster: name, replicas }).catch(failStore('store'));
     opened.push(store);
-    const registry = await openRedisRegistry(cluster.registry.url, { cluster: name, replicas }).catch(
-      failStore('registry'),
-    );
+    const registry = await openRegistry(cluster.registry.url, { cluster: name, replicas }).catch(failStore('registry'));
     opened.push(registry);
     const record = await agreeAfterLook({
       store,

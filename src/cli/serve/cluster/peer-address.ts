@@ -1,18 +1,24 @@
 /** Where other sidecars reach this one. */
 import { connect } from 'node:net';
+import { hostsOf } from '../../../cluster/engines/hosts.js';
 import { type Address, formatAddress, parseAddress } from '../../../config/address.js';
 
-const STORE_PORT = 6_379;
 /** ms */
 const WITHIN = 2_000;
 
-/** The address of this machine from which it reaches the store. @throws Error */
+/** The address of this machine from which it reaches the store: the first of its hosts that answers. @throws Error */
 export async function addressTowards(store: string): Promise<string> {
-  const { hostname, port } = new URL(store);
-  const host = hostname.replace(/^\[(.*)\]$/, '$1');
-  const own = await dial(host, port === '' ? STORE_PORT : Number(port));
-  if (own === undefined) throw new Error(`the connection to ${host} has no address here`);
-  return own;
+  let failed: unknown;
+  for (const { host, port } of hostsOf(store)) {
+    try {
+      const own = await dial(host, port);
+      if (own !== undefined) return own;
+      failed = new Error(`the connection to ${host} has no address here`);
+    } catch (error) {
+      failed = error;
+    }
+  }
+  throw failed;
 }
 
 /** Somebody answers at the address that others are told. @throws Error */
