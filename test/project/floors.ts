@@ -102,6 +102,12 @@ export const CLUSTER: House = {
       rules: ['The journal of one partition over any engine: numbered batches, what became of them, and repair.'],
     },
     {
+      rooms: ['connections'],
+      rules: [
+        'Connections with a server: as many as are needed, each of them opened again when it is lost, and what is asked on them.',
+      ],
+    },
+    {
       rooms: ['redis'],
       rules: ['A Redis as the store and the registry use it: its address, its connections, its scripts, its errors.'],
     },
