@@ -4,8 +4,8 @@ import { checkRights, type Right } from '../../redis/rights.js';
 import { Script } from '../../redis/script.js';
 import { RedisServer, startDeadline } from '../../redis/server.js';
 import { storeError } from '../../store/partition/failures.js';
+import { homeOf, memberOf } from '../records.js';
 import type { HomeEntry, Member, Registry } from '../registry.js';
-import { homeOf, memberOf } from './records.js';
 
 interface RedisRegistryOptions {
   /** Of the cluster: begins every key. */

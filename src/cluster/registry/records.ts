@@ -1,6 +1,6 @@
 /** Members and homes as they are written: JSON. What is none, of whoever wrote it, is not seen. */
-import type { QueueRemains } from '../../../core/contract/views.js';
-import type { HomeEntry, Member, Statement } from '../registry.js';
+import type { QueueRemains } from '../../core/contract/views.js';
+import type { HomeEntry, Member, Statement } from './registry.js';
 
 type Kinds<T> = { readonly [F in keyof T]: 'string' | 'number' | 'boolean' };
 /** What a member need not say. */

@@ -1,4 +1,4 @@
-import type { ImportMark } from '../cluster-store.js';
+import type { ImportMark } from './cluster-store.js';
 
 /** What is none, of whoever wrote it, is one of which rows may count: nobody begins in silence on what is half there. */
 export function importMark(text: string): ImportMark {
