@@ -1,7 +1,17 @@
 /** The engines that this version knows beside a single Redis, whose addresses `redis/address.ts` takes apart. */
 import type { EngineForm } from './engine-address.js';
 
+const POSTGRES: EngineForm = {
+  schemes: ['postgres', 'postgresql'],
+  form: 'postgres://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=disable|require|verify-full]',
+  port: 5_432,
+  several: true,
+  path: /^[^/]{1,63}$/,
+  pathText: 'a database is named behind the hosts: /DATABASE',
+  options: { sslmode: ['disable', 'require', 'verify-full'] },
+};
+
 /** Of `store`, and of `registry`. */
-export const STORE_FORMS: readonly EngineForm[] = [];
+export const STORE_FORMS: readonly EngineForm[] = [POSTGRES];
 /** Of `registry` alone. */
 export const REGISTRY_FORMS: readonly EngineForm[] = [];
