@@ -1,5 +1,5 @@
 /** Store and registry of a member, opened as its settings say. */
-import { openRegistry, openStore } from '../../../cluster/engines/open.js';
+import { type OpenOptions, openRegistry, openStore } from '../../../cluster/engines/open.js';
 import type { Registry } from '../../../cluster/registry/registry.js';
 import type { ClusterStore } from '../../../cluster/store/cluster-store.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
@@ -13,7 +13,7 @@ export async function openEngines(
 ): Promise<{ readonly store: ClusterStore; readonly registry: Registry }> {
   const { name, replicas = 'auto', session } = cluster;
   const made = (store: string) => log.info({ store }, 'the tables of the store were made');
-  const options = { cluster: name, replicas, session, made };
+  const options: OpenOptions = { cluster: name, replicas, session, made };
   const store = await openStore(cluster.store.url, options).catch(failStore('store'));
   try {
     return { store, registry: await openRegistry(cluster.registry.url, options).catch(failStore('registry')) };
