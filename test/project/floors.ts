@@ -112,10 +112,17 @@ export const CLUSTER: House = {
       rules: ['A Redis as the store and the registry use it: its address, its connections, its scripts, its errors.'],
     },
     {
-      rooms: ['store/redis', 'registry/redis'],
+      rooms: ['zookeeper'],
+      rules: [
+        'ZooKeeper as the registry uses it: its address, the part of its protocol that is needed, connections, sessions, errors.',
+      ],
+    },
+    {
+      rooms: ['store/redis', 'registry/redis', 'registry/zookeeper'],
       rules: [
         'The store on Redis: scripts that look at the guard, where rows stand, and how they are read back.',
         'The registry on Redis: a key for each member, which ends by itself.',
+        'The registry on ZooKeeper: an ephemeral sequential node for each member, of which each watches the next smaller one.',
       ],
     },
     { rooms: ['engines'], rules: ['Which engine an address means: store and registry, opened.'] },

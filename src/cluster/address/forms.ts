@@ -1,7 +1,19 @@
 /** The engines that this version knows beside a single Redis, whose addresses `redis/address.ts` takes apart. */
 import type { EngineForm } from './engine-address.js';
 
+/** A path of nodes: no part is empty, `.` or `..`, and none has what ZooKeeper allows in no name. */
+const NODES = /^(?:(?!\.{1,2}(?:\/|$))[^/\p{Cc}\p{Cs}\p{Co}\uFFF0-\uFFFF]+(?:\/|$))*(?<!\/)$/u;
+
+export const ZOOKEEPER: EngineForm = {
+  schemes: ['zookeeper'],
+  form: 'zookeeper://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…][/CHROOT]',
+  port: 2_181,
+  several: true,
+  path: NODES,
+  pathText: 'behind the hosts stands the path of a node, as /keyturn or /apps/keyturn',
+};
+
 /** Of `store`, and of `registry`. */
 export const STORE_FORMS: readonly EngineForm[] = [];
 /** Of `registry` alone. */
-export const REGISTRY_FORMS: readonly EngineForm[] = [];
+export const REGISTRY_FORMS: readonly EngineForm[] = [ZOOKEEPER];

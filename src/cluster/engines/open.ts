@@ -1,4 +1,6 @@
 /** Store and registry by their addresses. An engine is loaded when it is used: most sidecars need none. */
+import type { EngineForm } from '../address/engine-address.js';
+import { ZOOKEEPER } from '../address/forms.js';
 import type { Registry } from '../registry/registry.js';
 import type { ClusterStore } from '../store/cluster-store.js';
 
@@ -9,6 +11,11 @@ interface OpenOptions {
   readonly replicas: number | 'auto';
 }
 
+interface RegistryOptions extends OpenOptions {
+  /** How long a member's session is going to be, ms. Unset: nobody joins, or it is looked at then. */
+  readonly session?: number;
+}
+
 /** @throws JournalError that says what is wrong and what to do: `unfit`, or `io`, when it cannot be reached */
 export async function openStore(url: string, options: OpenOptions): Promise<ClusterStore> {
   const { openRedisStore } = await import('../store/redis/redis-store.js');
@@ -16,7 +23,15 @@ export async function openStore(url: string, options: OpenOptions): Promise<Clus
 }
 
 /** @throws JournalError that says what is wrong and what to do: `unfit`, or `io`, when it cannot be reached */
-export async function openRegistry(url: string, options: OpenOptions): Promise<Registry> {
+export async function openRegistry(url: string, options: RegistryOptions): Promise<Registry> {
+  if (isOf(url, ZOOKEEPER)) {
+    const { openZooKeeperRegistry } = await import('../registry/zookeeper/zookeeper-registry.js');
+    return openZooKeeperRegistry(url, options);
+  }
   const { openRedisRegistry } = await import('../registry/redis/redis-registry.js');
   return openRedisRegistry(url, options);
+}
+
+function isOf(url: string, { schemes }: EngineForm): boolean {
+  return schemes.some((scheme) => url.toLowerCase().startsWith(`${scheme}:`));
 }

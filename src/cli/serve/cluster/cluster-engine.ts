@@ -64,8 +64,12 @@ export async function openCluster(config: Config, cluster: ClusterSettings, opti
     const { name, replicas = 'auto' } = cluster;
     const store = await openStore(cluster.store.url, { cluster: name, replicas }).catch(failStore('store'));
     opened.push(store);
-    const registry = await openRegistry(cluster.registry.url, { cluster: name, replicas }).catch(failStore('registry'));
+    const { session } = cluster;
+    const registry = await openRegistry(cluster.registry.url, { cluster: name, replicas, session }).catch(
+      failStore('registry'),
+    );
     opened.push(registry);
+    if (registry.caution !== undefined) options.log.warn(registry.caution);
     const record = await agreeAfterLook({
       store,
       registry: { members: () => registry.members().catch(failStore('registry')) },
