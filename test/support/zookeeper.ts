@@ -1,5 +1,6 @@
 /** ZooKeeper servers of the test's own: their ports on loopback, their folder. They can be killed, stopped and started again. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.js';
@@ -23,6 +24,8 @@ export const ZOOKEEPER: NeededProgram = {
 const LOG = '/usr/share/java/slf4j-simple.jar';
 /** It takes a second on an idle machine. */
 const LONGEST_START_MS = 60_000;
+/** It answers a question about itself in less, or does not serve, ms. */
+const QUICK = 2_000;
 /** Of the servers, ms: their unit of time. */
 export const TICK = 200;
 
@@ -99,6 +102,21 @@ export class TestZooKeeper {
     const said = server.says(/^pid \d+$/, LONGEST_START_MS);
     await Promise.all([said, server.says(this.number === 0 ? ALONE : ONE_OF_SEVERAL, LONGEST_START_MS)]);
     this.#pid = Number((await said).slice('pid '.length));
+  }
+
+  /** What it says of itself now: `leader`, `follower`, `standalone`; undefined: it does not serve. */
+  async mode(): Promise<string | undefined> {
+    const socket = connect({ host: '127.0.0.1', port: this.port });
+    let said = '';
+    socket.on('data', (bytes) => {
+      said += bytes.toString();
+    });
+    socket.end('srvr');
+    socket.on('error', () => undefined);
+    // One that is stopped takes the connection and says nothing.
+    socket.setTimeout(QUICK, () => socket.destroy());
+    await new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    return /^Mode: (\w+)$/m.exec(said)?.[1];
   }
 
   /** SIGSTOP, SIGCONT. */
