@@ -9,6 +9,7 @@ import { CommandFailure } from './failure.js';
 import { amount } from './output.js';
 import { importDirectory } from './store-import/import-directory.js';
 import type { Imported } from './store-import/imported-rows.js';
+import { registerMigrate } from './store-migrate.js';
 
 const HELP = `
 All sidecars of the cluster and the one of the directory have to be ended: the command refuses while one of them lives, and
@@ -33,7 +34,7 @@ Examples:
 export function registerStore(program: Command): void {
   const group = program
     .command('store')
-    .summary('bring a data directory into a cluster')
+    .summary('bring a data directory into a cluster, make the tables of a store')
     .description('What a cluster keeps in its store, for people.');
   group
     .command('import')
@@ -46,6 +47,7 @@ export function registerStore(program: Command): void {
     .option('--cluster-partitions <n>', 'how many partitions a new one has (env: KEYTURN_CLUSTER_PARTITIONS)')
     .addHelpText('after', HELP)
     .action((directory: string, flags: Flags) => act(() => importInto(directory, flags)));
+  registerMigrate(group);
 }
 
 async function importInto(directory: string, flags: Flags): Promise<number> {

@@ -1,5 +1,5 @@
 /**
- * A cluster on one Redis in which everything dies again and again: homes, the gateway, both, Redis. Under it live the people of
+ * A cluster on one store in which everything dies again and again: homes, the gateway, both, the store. Under it live the people of
  * the crash test, with their ledger outside. Each group of queues has its own partition, and its own people.
  */
 import type { ClusterInfo, Keyturn } from '@keyturn/client';
@@ -12,9 +12,9 @@ import { Person, type Stage } from '../crash/people.js';
 import { Settling } from '../crash/settling.js';
 import { isExpected } from '../crash/troubles.js';
 import { Chance } from '../sim/random.js';
-import { TestRedis } from '../support/redis.js';
+import { type KilledStore, STORES, type StoreName } from '../support/killed-store.js';
 
-export const KINDS = ['home', 'gateway', 'both', 'redis', 'all', 'stop', 'move', 'freeze'] as const;
+export const KINDS = ['home', 'gateway', 'both', 'store', 'all', 'stop', 'move', 'freeze'] as const;
 export type Kind = (typeof KINDS)[number];
 
 const MAX_ATTEMPTS = 6;
@@ -35,8 +35,6 @@ default:
   retry: { max_attempts: ${MAX_ATTEMPTS}, initial: 5ms, factor: 2, max: 100ms }
 queues:
 ${GROUPS.map(([first, second]) => `  ${first}: { group: ${first} }\n  ${second}: { group: ${first}, on_dead_letter: park }\n`).join('')}`;
-/** Every write is on the disk of Redis before it is answered: it may be killed, too. */
-const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 const TTL = 4_000;
 /** Until all have turns again after a kill, ms: a machine that does much else takes long. */
 const LONGEST_PAUSE = 120_000;
@@ -56,6 +54,7 @@ export interface Outcome {
 
 export interface KillPlan {
   readonly seed: number;
+  readonly store: StoreName;
   readonly kinds: readonly Kind[];
   /** How much happens between two of them at most. */
   readonly mostEvents: number;
@@ -74,7 +73,7 @@ export class KillWorld {
 
   private constructor(
     private readonly plan: KillPlan,
-    private readonly redis: TestRedis,
+    private readonly store: KilledStore,
     private readonly homes: Sidecars,
     private readonly gateway: CrashingSidecar,
   ) {
@@ -86,16 +85,16 @@ export class KillWorld {
   }
 
   static async run(cleanup: Cleanup, plan: KillPlan): Promise<Outcome> {
-    const redis = await TestRedis.start(cleanup, DURABLE);
+    const store = await STORES[plan.store].start(cleanup);
     const sidecar = (weight: number): Promise<CrashingSidecar> => {
       const cluster = `{ partitions: 16, session: 3s, weight: ${weight} }`;
-      return CrashingSidecar.make(cleanup, { settings: `${SETTINGS}store: ${redis.url}\ncluster: ${cluster}\n` });
+      return CrashingSidecar.make(cleanup, { settings: `${SETTINGS}store: ${store.url}\ncluster: ${cluster}\n` });
     };
     const homes: Sidecars = [await sidecar(1), await sidecar(1)];
     const gateway = await sidecar(0);
     // At once: so they share the partitions out from the beginning.
     await Promise.all([...homes, gateway].map((one) => one.start()));
-    return new KillWorld(plan, redis, homes, gateway).#run();
+    return new KillWorld(plan, store, homes, gateway).#run();
   }
 
   async #run(): Promise<Outcome> {
@@ -185,14 +184,14 @@ export class KillWorld {
         await this.gateway.begin();
         return () => home.begin();
       }
-      case 'redis':
-        await this.redis.kill();
-        await this.redis.start();
+      case 'store':
+        await this.store.kill();
+        await this.store.start();
         return nothing;
       case 'all': {
         const all = [...this.homes, this.gateway];
-        await Promise.all([...all.map((one) => one.kill()), this.redis.kill()]);
-        await this.redis.start();
+        await Promise.all([...all.map((one) => one.kill()), this.store.kill()]);
+        await this.store.start();
         await Promise.all(all.map((one) => one.begin()));
         return nothing;
       }

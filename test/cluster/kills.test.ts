@@ -7,7 +7,7 @@ import { env } from 'node:process';
 import { test } from 'node:test';
 import { needs } from '../support/needed-program.js';
 import { REDIS } from '../support/redis.js';
-import { KillWorld } from './kill-world.js';
+import { type KillPlan, KillWorld } from './kill-world.js';
 
 const SEED = Number(env['KEYTURN_SEED'] ?? 1);
 
@@ -15,8 +15,8 @@ test(
   'a home, a gateway, both and Redis die: nothing answered is lost, one holder per key, order kept, tokens grow',
   needs([REDIS]),
   async (t) => {
-    const kinds = ['redis', 'home', 'gateway', 'both'] as const;
-    const plan = { seed: SEED, kinds, mostEvents: 300, say: (what: string) => t.diagnostic(what) };
+    const kinds = ['store', 'home', 'gateway', 'both'] as const;
+    const plan: KillPlan = { seed: SEED, store: 'redis', kinds, mostEvents: 300, say: (what) => t.diagnostic(what) };
     const { violations, tail, rounds, acked, turns } = await KillWorld.run(t, plan);
     assert.deepEqual(violations, [], `seed ${SEED}\n${[...violations.slice(0, 10), '…', ...tail].join('\n')}`);
     assert.equal(rounds, kinds.length);

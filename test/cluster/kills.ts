@@ -1,15 +1,15 @@
 /**
- * `node dist/test/cluster/kills.js [ROUNDS] [--kind home|gateway|both|redis|all|stop|move|freeze|any] [--seed N]`: a Redis, two homes and a
+ * `node dist/test/cluster/kills.js [ROUNDS] [--store redis|postgres] [--kind home|gateway|both|store|all|stop|move|freeze|any] [--seed N]`: a store, two homes and a
  * gateway on this machine, people who work, and as many kills. A ledger outside judges. It ends by itself; 1 if something is broken.
  */
 import { parseArgs } from 'node:util';
 import { Chance } from '../sim/random.js';
+import { STORES, storeNamed } from '../support/killed-store.js';
 import { find } from '../support/needed-program.js';
-import { REDIS } from '../support/redis.js';
 import { KINDS, KillWorld, type Kind } from './kill-world.js';
 
 /** Each of the four that are promised comes more often than the others. */
-const ANY: readonly Kind[] = ['home', 'gateway', 'both', 'redis', 'home', 'redis', 'all', 'stop', 'move', 'freeze'];
+const ANY: readonly Kind[] = ['home', 'gateway', 'both', 'store', 'home', 'store', 'all', 'stop', 'move', 'freeze'];
 /** A kill takes seconds; on a machine that does much else more. */
 const LONGEST_ROUND_MS = 180_000;
 const MOST_EVENTS = 1_500;
@@ -27,11 +27,16 @@ function kindsOf(said: string, rounds: number, chance: Chance): readonly Kind[] 
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { kind: { type: 'string', default: 'any' }, seed: { type: 'string' } },
+  options: {
+    kind: { type: 'string', default: 'any' },
+    store: { type: 'string', default: 'redis' },
+    seed: { type: 'string' },
+  },
 });
 const rounds = Number(positionals[0] ?? 20);
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1e6));
-const missing = find(REDIS);
+const store = storeNamed(values.store);
+const missing = find(STORES[store].needs);
 if ('missing' in missing) throw new Error(missing.missing);
 if (!Number.isSafeInteger(rounds) || rounds < 1)
   throw new Error(`ROUNDS is ${positionals[0]}: a number from 1 on is allowed`);
@@ -52,7 +57,7 @@ try {
   const after = (task: () => Promise<void> | void) => void tasks.unshift(task);
   const { violations, tail, accepted, acked, turns, runs, told, ...done } = await KillWorld.run(
     { after },
-    { seed, kinds, mostEvents: MOST_EVENTS, say },
+    { seed, store, kinds, mostEvents: MOST_EVENTS, say },
   );
   if (violations.length > 0) {
     say(

@@ -84,7 +84,14 @@ describe('a cluster', () => {
 const REFUSED: readonly (readonly [yaml: string, ...problems: readonly RegExp[]])[] = [
   ['store: redis+sentinel://h:1/m', /^store .*is "redis\+sentinel:\/\/h:1\/m", and this version does not know redis\+sentinel yet; must be memory, or redis:/],
   ['store: redis+cluster://h', /does not know redis\+cluster yet/],
-  ['store: postgres://h/db', /does not know postgres yet/],
+  ['store: postgres://h', /^store .*and a database is named behind the hosts: \/DATABASE; must be memory, or redis:.*, or postgres:\/\/\[USER/],
+  ['store: postgres://h,,g/db', /which names no host/],
+  ['store: postgres://h:0/db', /nobody listens on port 0/],
+  ['store: postgres://h/db?sslmode=prefer', /and sslmode is one of disable, require, verify-full/],
+  ['store: postgres://h/db?password=x', /and behind a \? only sslmode may be said/],
+  ['store: postgres://u:%zz@h/db', /where a % begins no escape/],
+  ['store: postgres://***@h/db', /that were not printed/],
+  [`store: postgres://${Array.from({ length: 17 }, (_, n) => `h${n}`).join(',')}/db`, /16 hosts are enough/],
   ['store: etcd://h', /which is no address of a store/],
   [`${STORE}registry: etcd://h:2379`, /^registry .*does not know etcd yet; must be store, or redis:/],
   ['store: zookeeper://h', /which is no address of a store/],
@@ -166,6 +173,7 @@ describe('a password', () => {
     `redis://:${SECRET}@10.0.0.5:6379/0`,
     `rediss://${SECRET}:${SECRET}@10.0.0.5`,
     `redis://${SECRET}@10.0.0.5`,
+    `postgres://${SECRET}:${SECRET}@10.0.0.5,10.0.0.6:5433/keyturn`,
   ];
   for (const address of addresses) {
     it(`is used and not shown: ${address.replaceAll(SECRET, 'x')}`, () => {
@@ -178,7 +186,7 @@ describe('a password', () => {
         `${config.cluster?.store}`,
       ])
         assert.ok(!text.includes(SECRET), text);
-      assert.match(printConfig(config), /^store: rediss?:\/\/\*\*\*@10\.0\.0\.5/m);
+      assert.match(printConfig(config), /^store: (rediss?|postgres):\/\/\*\*\*@10\.0\.0\.5/m);
     });
   }
 
@@ -207,9 +215,11 @@ describe('a password', () => {
     `redis://h?password=${SECRET}`,
     `redis://:%zz${SECRET}@h`,
     `redis+sentinel://:${SECRET}@h/m`,
-    `postgres://u:${SECRET}@h/db`,
     `zookeeper://u:${SECRET}@h/a//b`,
     `zookeeper://u:${SECRET}@h?x=1`,
+    `postgres://u:${SECRET}@h`,
+    `postgres://u:${SECRET}@h/db?password=${SECRET}`,
+    `postgres://u:%zz${SECRET}@h/db`,
     `:${SECRET}@h`,
     `redis:${SECRET}`,
     `redis://h:${SECRET}`,

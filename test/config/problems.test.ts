@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { loadConfig } from '../../src/config/config.js';
+import { storeAddress } from '../../src/config/store-address.js';
 import { DEFAULT_LIMITS, type Limits } from '../../src/core/contract/limits.js';
 import { problemsIn, problemsOf, yamlFile } from './yaml-file.js';
 
-const STORE = 'must be memory, or redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], or rediss:// for TLS';
+const STORE = `must be ${storeAddress.allowed}`;
 const NO_DATA_DIR =
   'is true, but there is no data_dir (--data-dir, KEYTURN_DATA_DIR) in which anything could outlive a crash';
 const DURATION = 'as 250ms, 20s, 5m or 24h';

@@ -118,10 +118,18 @@ export const CLUSTER: House = {
       ],
     },
     {
-      rooms: ['store/redis', 'registry/redis', 'registry/zookeeper'],
+      rooms: ['postgres'],
+      rules: [
+        'A PostgreSQL as the store and the registry use it: its address, its connections, its tables, its errors.',
+      ],
+    },
+    {
+      rooms: ['store/redis', 'registry/redis', 'store/postgres', 'registry/postgres', 'registry/zookeeper'],
       rules: [
         'The store on Redis: scripts that look at the guard, where rows stand, and how they are read back.',
         'The registry on Redis: a key for each member, which ends by itself.',
+        'The store on PostgreSQL: a statement for each batch, with the guard in it, where rows stand, and how they are read back.',
+        "The registry on PostgreSQL: a row for each member, with the moment until which it counts by the server's clock.",
         'The registry on ZooKeeper: an ephemeral sequential node for each member, of which each watches the next smaller one.',
       ],
     },

@@ -51,6 +51,19 @@ export class GuardedProcess {
     });
   }
 
+  /** Resolves when it has ended, and all that it started and that shares its output. */
+  async ended(): Promise<void> {
+    if (this.#ended) return;
+    await new Promise<void>((resolve) => {
+      const listener = (line: string | undefined) => {
+        if (line !== undefined) return;
+        this.#listeners.delete(listener);
+        resolve();
+      };
+      this.#listeners.add(listener);
+    });
+  }
+
   async kill(): Promise<void> {
     if (this.#shell.exitCode !== null || this.#shell.signalCode !== null) return;
     const exit = once(this.#shell, 'exit');
@@ -70,7 +83,7 @@ export class GuardedProcess {
   }
 
   #tell(line: string | undefined): void {
-    this.#ended = line === undefined;
+    this.#ended ||= line === undefined;
     for (const listener of [...this.#listeners]) listener(line);
   }
 }

@@ -13,7 +13,17 @@ export const ZOOKEEPER: EngineForm = {
   pathText: 'behind the hosts stands the path of a node, as /keyturn or /apps/keyturn',
 };
 
+const POSTGRES: EngineForm = {
+  schemes: ['postgres', 'postgresql'],
+  form: 'postgres://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=disable|require|verify-full]',
+  port: 5_432,
+  several: true,
+  path: /^[^/]{1,63}$/,
+  pathText: 'a database is named behind the hosts: /DATABASE',
+  options: { sslmode: ['disable', 'require', 'verify-full'] },
+};
+
 /** Of `store`, and of `registry`. */
-export const STORE_FORMS: readonly EngineForm[] = [];
+export const STORE_FORMS: readonly EngineForm[] = [POSTGRES];
 /** Of `registry` alone. */
 export const REGISTRY_FORMS: readonly EngineForm[] = [ZOOKEEPER];

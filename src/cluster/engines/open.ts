@@ -4,29 +4,40 @@ import { ZOOKEEPER } from '../address/forms.js';
 import type { Registry } from '../registry/registry.js';
 import type { ClusterStore } from '../store/cluster-store.js';
 
-interface OpenOptions {
+export interface OpenOptions {
   /** Name of the cluster. */
   readonly cluster: string;
   /** How many replicas must have what is written, where the engine does not say so itself; `auto`: as many as are connected at the start. */
   readonly replicas: number | 'auto';
+  /** How long a member may be silent, ms, if that is known yet. */
+  readonly session?: number;
+  /** Told when tables were made in a database. */
+  readonly made?: (name: string) => void;
 }
 
-interface RegistryOptions extends OpenOptions {
-  /** How long a member's session is going to be, ms. Unset: nobody joins, or it is looked at then. */
-  readonly session?: number;
+export function isPostgres(url: string): boolean {
+  return /^postgres(ql)?:/i.test(url);
 }
 
 /** @throws JournalError that says what is wrong and what to do: `unfit`, or `io`, when it cannot be reached */
 export async function openStore(url: string, options: OpenOptions): Promise<ClusterStore> {
+  if (isPostgres(url)) {
+    const { openPostgresStore } = await import('../store/postgres/postgres-store.js');
+    return openPostgresStore(url, options);
+  }
   const { openRedisStore } = await import('../store/redis/redis-store.js');
   return openRedisStore(url, options);
 }
 
 /** @throws JournalError that says what is wrong and what to do: `unfit`, or `io`, when it cannot be reached */
-export async function openRegistry(url: string, options: RegistryOptions): Promise<Registry> {
+export async function openRegistry(url: string, options: OpenOptions): Promise<Registry> {
   if (isOf(url, ZOOKEEPER)) {
     const { openZooKeeperRegistry } = await import('../registry/zookeeper/zookeeper-registry.js');
     return openZooKeeperRegistry(url, options);
+  }
+  if (isPostgres(url)) {
+    const { openPostgresRegistry } = await import('../registry/postgres/postgres-registry.js');
+    return openPostgresRegistry(url, options);
   }
   const { openRedisRegistry } = await import('../registry/redis/redis-registry.js');
   return openRedisRegistry(url, options);

@@ -27,11 +27,11 @@ for (const extra of [[], ['--check-config'], ['--print-config']]) {
 }
 
 test('a store that is not known yet is refused, not accepted in silence, and its password is not told', async () => {
-  const { code, stdout, stderr } = await keyturn(['serve'], { KEYTURN_STORE: 'postgres://u:hunter2@h/db' });
+  const { code, stdout, stderr } = await keyturn(['serve'], { KEYTURN_STORE: 'mysql://u:hunter2@h/db' });
   assert.equal(code, 2);
   assert.match(
     stderr,
-    /\(KEYTURN_STORE\): is "postgres:\/\/\*\*\*@h\/db", and this version does not know postgres yet/,
+    /\(KEYTURN_STORE\): is "mysql:\/\/\*\*\*@h\/db", which is no address of a store; must be memory, or redis:/,
   );
   assert.doesNotMatch(stdout + stderr, /hunter2/);
 });

@@ -2,7 +2,6 @@
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { openRegistry, openStore } from '../../../cluster/engines/open.js';
 import { finalize } from '../../../cluster/member/finalizing.js';
 import { Following } from '../../../cluster/member/following.js';
 import { GatewayHomes } from '../../../cluster/member/gateway.js';
@@ -33,6 +32,7 @@ import { agreeAfterLook } from './first-look.js';
 import { Forwarded } from './forwarded.js';
 import { homelessText } from './homeless.js';
 import { lastSeen } from './last-seen.js';
+import { openEngines } from './open-engines.js';
 import { PartitionLog } from './partition-log.js';
 import { partitionsByState } from './partitions-by-state.js';
 import { reachedAt } from './peer-address.js';
@@ -61,15 +61,8 @@ interface ClusterOptions {
 export async function openCluster(config: Config, cluster: ClusterSettings, options: ClusterOptions): Promise<Engine> {
   const opened: { close(): unknown }[] = [];
   try {
-    const { name, replicas = 'auto' } = cluster;
-    const store = await openStore(cluster.store.url, { cluster: name, replicas }).catch(failStore('store'));
-    opened.push(store);
-    const { session } = cluster;
-    const registry = await openRegistry(cluster.registry.url, { cluster: name, replicas, session }).catch(
-      failStore('registry'),
-    );
-    opened.push(registry);
-    if (registry.caution !== undefined) options.log.warn(registry.caution);
+    const { store, registry } = await openEngines(cluster, options.log);
+    opened.push(store, registry);
     const record = await agreeAfterLook({
       store,
       registry: { members: () => registry.members().catch(failStore('registry')) },

@@ -4,7 +4,7 @@ import { JournalError, type LocalProblem, type StoreProblem } from '../../../loc
 type Problem = StoreProblem | Extract<LocalProblem, 'full' | 'io' | 'damaged'>;
 
 const TO_DO: Readonly<Record<Problem, string>> = {
-  full: 'raise maxmemory of the store or take something else out of it; it goes on by itself then',
+  full: 'give it more room (maxmemory of a Redis, the disk of a PostgreSQL), or take something else out of it; it goes on by itself then',
   io: 'look at the store and at the network to it; what was answered is there, and it goes on by itself',
   damaged: 'restore a backup of the store; nothing was changed',
   fenced: 'nothing has to be done: another sidecar is the home of this partition',

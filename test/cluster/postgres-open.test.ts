@@ -1,0 +1,193 @@
+/** What keeps a PostgreSQL from being the store of a cluster is told when it is opened: what is wrong, and what to do. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { describe, it } from 'node:test';
+import { standbysIn } from '../../src/cluster/postgres/server-check.js';
+import { openPostgresRegistry } from '../../src/cluster/registry/postgres/postgres-registry.js';
+import { openPostgresStore } from '../../src/cluster/store/postgres/postgres-store.js';
+import { JournalError, type JournalProblem } from '../../src/local/journal/journal.js';
+import { keyturn } from '../cli/keyturn-process.js';
+import { itemRow, puts } from '../local/journal/rows.js';
+import { RawPostgres } from '../support/cluster/raw-postgres.js';
+import { needs } from '../support/needed-program.js';
+import { POSTGRES, TestPostgres } from '../support/postgres.js';
+import { sharedPostgres } from './postgres-scene.js';
+import { claim, rowsOf } from './store-place.js';
+
+const OPTIONS = { cluster: 'keyturn', startDeadline: 5_000 } as const;
+
+describe('opening a store in PostgreSQL', needs([POSTGRES]), () => {
+  const postgres = sharedPostgres(['password_encryption=scram-sha-256']);
+  const at = (rest: string) => `postgres://${rest.replace('HERE', `127.0.0.1:${postgres().port}`)}`;
+
+  const refused: readonly {
+    readonly what: string;
+    readonly url: () => string;
+    readonly problem: JournalProblem;
+    readonly says: RegExp;
+    readonly replicas?: number;
+  }[] = [
+    { what: 'no database', url: () => at('HERE'), problem: 'unfit', says: /a database is named behind the hosts/ },
+    {
+      what: 'a database that is not there',
+      url: () => at('owner@HERE/nothing'),
+      problem: 'unfit',
+      says: /has no database "nothing"/,
+    },
+    {
+      what: 'a user that is not there',
+      url: () => at('eve:geheim@HERE/postgres'),
+      problem: 'unfit',
+      says: /lets the user eve not into postgres/,
+    },
+    {
+      what: 'a machine that is not there',
+      url: () => 'postgres://no.such.host.invalid/db',
+      problem: 'io',
+      says: /no machine is known as/,
+    },
+    {
+      what: 'a port where nobody listens',
+      url: () => 'postgres://127.0.0.1:1/db',
+      problem: 'io',
+      says: /nothing listens there/,
+    },
+    {
+      what: 'several of which none is there',
+      url: () => 'postgres://u:geheim@127.0.0.1:1,127.0.0.1:2/db',
+      problem: 'io',
+      says: /none of postgres:\/\/127\.0\.0\.1:1,127\.0\.0\.1:2\/db takes writes: .*127\.0\.0\.1:1 .*127\.0\.0\.1:2 .*nothing listens/,
+    },
+    {
+      what: 'TLS where there is none',
+      url: () => `${at('owner@HERE/postgres')}?sslmode=require`,
+      problem: 'unfit',
+      says: /does not speak TLS, and sslmode is require/,
+    },
+    {
+      what: 'more standbys than it waits for',
+      url: () => at('owner@HERE/postgres'),
+      replicas: 1,
+      problem: 'unfit',
+      says: /cluster\.replicas is 1, but synchronous_standby_names of .* waits for 0/,
+    },
+  ];
+  for (const { what, url, problem, says, replicas = 'auto' } of refused) {
+    it(`is refused for ${what}, without a password in the text`, async () => {
+      for (const open of [openPostgresStore, openPostgresRegistry]) {
+        await assert.rejects(open(url(), { ...OPTIONS, replicas }), (error: unknown) => {
+          assert.ok(error instanceof JournalError, String(error));
+          assert.match(error.message, says);
+          assert.equal(error.problem, problem, error.message);
+          assert.doesNotMatch(error.message, /geheim/);
+          return true;
+        });
+      }
+    });
+  }
+
+  it('is refused for a server that answers nothing', async (t) => {
+    const server = createServer((socket) => void t.after(() => socket.destroy()));
+    server.listen(0, '127.0.0.1');
+    t.after(() => server.close());
+    await once(server, 'listening');
+    const address = server.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const opening = openPostgresStore(`postgres://127.0.0.1:${address.port}/db`, {
+      ...OPTIONS,
+      deadline: 50,
+      startDeadline: 50,
+    });
+    await assert.rejects(opening, /no answer within 50 ms/);
+  });
+
+  it('is refused for a PostgreSQL that loses what it has written when its machine fails', async (t) => {
+    const careless = await TestPostgres.start(t, ['fsync=off']);
+    await assert.rejects(openPostgresStore(careless.url, OPTIONS), /has fsync = off, .*it has to be on/);
+  });
+
+  it('S500: a wrong password is told, a right one is used, and neither is shown', async (t) => {
+    const raw = await RawPostgres.connect(t, postgres().url);
+    await raw.ask(`CREATE ROLE someone LOGIN PASSWORD 'ge:h@eim'`);
+    await postgres().allow('host all someone 127.0.0.1/32 scram-sha-256');
+    await raw.ask('GRANT CREATE ON DATABASE postgres TO someone');
+    for (const wrong of ['someone:wrong', 'someone'])
+      await assert.rejects(
+        openPostgresStore(at(`${wrong}@HERE/postgres`), OPTIONS),
+        /refuses the user someone or the password/,
+      );
+    const store = await openPostgresStore(at('someone:ge%3Ah%40eim@HERE/postgres'), OPTIONS);
+    t.after(() => store.close());
+    assert.equal(store.name, at('HERE/postgres'));
+  });
+
+  it('S501: a user without rights is told what to run; with what that grants it is a sidecar, and no more', async (t) => {
+    const fresh = await TestPostgres.start(t);
+    const raw = await RawPostgres.connect(t, fresh.url);
+    await raw.ask('CREATE ROLE keyturn LOGIN');
+    const url = `postgres://keyturn@127.0.0.1:${fresh.port}/postgres`;
+    await assert.rejects(
+      openPostgresStore(url, OPTIONS),
+      /has no tables of Keyturn yet, .*keyturn store migrate --store ADDRESS --grant USER/,
+    );
+    const migrate = (...more: string[]) => keyturn(['store', 'migrate', '--store', fresh.url, ...more]);
+    assert.match((await migrate('--grant', 'nobody')).stderr, /role "nobody" does not exist/);
+    assert.match(
+      (await migrate('--grant', 'keyturn')).stdout,
+      /are as they should be\nkeyturn has the rights of a sidecar/,
+    );
+    assert.match(
+      (await keyturn(['store', 'migrate', '--store', 'redis://127.0.0.1'])).stderr,
+      /only that of PostgreSQL/,
+    );
+    assert.match((await keyturn(['store', 'migrate'])).stderr, /store is missing/);
+    const store = await openPostgresStore(url, OPTIONS);
+    t.after(() => store.close());
+    const home = store.open(await claim(store));
+    await home.write(puts([itemRow(1)]), 1);
+    await home.rewrite([[itemRow(2)]], 2);
+    assert.deepEqual(await rowsOf(home), [itemRow(2)]);
+    const registry = await openPostgresRegistry(url, OPTIONS);
+    t.after(() => registry.close());
+    assert.deepEqual(await registry.members(), []);
+    const least = await RawPostgres.connect(t, url);
+    await assert.rejects(least.ask('CREATE TABLE keyturn.mine (a int)'), /permission denied/);
+    await assert.rejects(least.ask('DROP TABLE keyturn.guards'), /must be owner/);
+  });
+
+  it('S502: of many sidecars that begin at once one makes the tables, and says so', async (t) => {
+    const fresh = await TestPostgres.start(t);
+    let made = 0;
+    const stores = await Promise.all(
+      Array.from({ length: 4 }, () =>
+        openPostgresStore(fresh.url, { ...OPTIONS, startDeadline: 60_000, deadline: 60_000, made: () => (made += 1) }),
+      ),
+    );
+    for (const store of stores) await store.close();
+    assert.equal(made, 1);
+  });
+
+  it('S503: tables of a later version are left alone', async (t) => {
+    const fresh = await TestPostgres.start(t);
+    await (await openPostgresStore(fresh.url, OPTIONS)).close();
+    const raw = await RawPostgres.connect(t, fresh.url);
+    await raw.ask('UPDATE keyturn.schema_version SET version = 99');
+    await assert.rejects(openPostgresStore(fresh.url, OPTIONS), /are of version 99, and this sidecar knows 1/);
+  });
+});
+
+describe('synchronous_standby_names', () => {
+  for (const [setting, count] of [
+    ['', 0],
+    ['  ', 0],
+    ['s1', 1],
+    ['s1, s2', 1],
+    ['*', 1],
+    ['FIRST 2 (s1, s2, s3)', 2],
+    ['ANY 1 (s1, s2)', 1],
+    ['any 3 (*)', 3],
+    ['2 (s1, s2)', 2],
+  ] as const)
+    it(`${JSON.stringify(setting)} waits for ${count}`, () => assert.equal(standbysIn(setting), count));
+});
