@@ -17,7 +17,8 @@ export async function openEngines(
   const store = await openStore(cluster.store.url, options).catch(failStore('store'));
   try {
     const registry = await openRegistry(cluster.registry.url, options).catch(failStore('registry'));
-    if (registry.caution !== undefined) log.warn(registry.caution);
+    const { caution } = registry;
+    if (caution !== undefined) log.warn({ reason: caution }, 'the registry is not what it was asked to be');
     return { store, registry };
   } catch (error) {
     await store.close();
