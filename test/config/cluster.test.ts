@@ -51,6 +51,13 @@ describe('a cluster', () => {
     );
   });
 
+  it('may have its registry in another engine than its store', () => {
+    for (const registry of ['zookeeper://h', 'zookeeper://u:p@h:2181,[fd00::1]:2182,10.0.0.1/apps/keyturn.1']) {
+      const { cluster } = loadConfig({ store: 'redis://10.0.0.5', registry }, {});
+      assert.equal(cluster?.registry.url, registry);
+    }
+  });
+
   it('makes every queue durable of which nobody says it', (t) => {
     const { coordinator } = load(t, `${STORE}queues: { a: { wait: 1s }, b: { durability: interval } }`);
     const { defaultPolicy, queues } = coordinator;
@@ -88,6 +95,15 @@ const REFUSED: readonly (readonly [yaml: string, ...problems: readonly RegExp[]]
   ['store: etcd://h', /which is no address of a store/],
   [`${STORE}registry: etcd://h:2379/path`, /^registry .*and nothing may follow the hosts; must be store, or redis:/],
   [`${STORE}registry: etcd://h,`, /which names no host/],
+  ['store: zookeeper://h', /which is no address of a store/],
+  [`${STORE}registry: zookeeper://`, /^registry .*which names no host/],
+  [`${STORE}registry: zookeeper://h:0`, /nobody listens on port 0/],
+  [`${STORE}registry: zookeeper://h,`, /which names no host/],
+  [`${STORE}registry: zookeeper://h/a//b`, /behind the hosts stands the path of a node, as \/keyturn or \/apps\/keyturn/],
+  [`${STORE}registry: zookeeper://h/a/`, /the path of a node/],
+  [`${STORE}registry: zookeeper://h/a/..`, /the path of a node/],
+  [`${STORE}registry: zookeeper://h/a%00b`, /the path of a node/],
+  [`${STORE}registry: zookeeper://h?timeout=1`, /nothing may follow it behind a \?/],
   [`${STORE}registry: memory`, /^registry .*is "memory", which is no address of a store/],
   ['registry: redis://h', /^registry .*is "redis:\/\/h", but there is no cluster: store is memory/],
   ['store: 7', /^store .*is "7", must be memory, or redis:/],
@@ -175,6 +191,14 @@ describe('a password', () => {
     });
   }
 
+  it('is not shown of a registry either', () => {
+    const registry = `zookeeper://u:${SECRET}@h1,h2:2182/apps`;
+    const config = loadConfig({ store: 'redis://10.0.0.5', registry }, {});
+    assert.match(printConfig(config), /^registry: zookeeper:\/\/\*\*\*@h1,h2:2182\/apps$/m);
+    for (const text of [printConfig(config), JSON.stringify(config), inspect(config, { depth: 9, showHidden: true })])
+      assert.ok(!text.includes(SECRET), text);
+  });
+
   it('is not invented where it was not printed', () => {
     const printed = /^store: (.*)$/m.exec(printConfig(loadConfig({ store: `redis://u:${SECRET}@h` }, {})))?.[1];
     assert.equal(printed, 'redis://***@h');
@@ -192,6 +216,8 @@ describe('a password', () => {
     `redis://h?password=${SECRET}`,
     `redis://:%zz${SECRET}@h`,
     `redis+sentinel://:${SECRET}@h/m`,
+    `zookeeper://u:${SECRET}@h/a//b`,
+    `zookeeper://u:${SECRET}@h?x=1`,
     `postgres://u:${SECRET}@h`,
     `postgres://u:${SECRET}@h/db?password=${SECRET}`,
     `postgres://u:%zz${SECRET}@h/db`,

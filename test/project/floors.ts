@@ -113,19 +113,33 @@ export const CLUSTER: House = {
     },
     { rooms: ['etcd'], rules: ['An etcd as the registry uses it: its address, its calls, its errors.'] },
     {
+      rooms: ['zookeeper'],
+      rules: [
+        'ZooKeeper as the registry uses it: its address, the part of its protocol that is needed, connections, sessions, errors.',
+      ],
+    },
+    {
       rooms: ['postgres'],
       rules: [
         'A PostgreSQL as the store and the registry use it: its address, its connections, its tables, its errors.',
       ],
     },
     {
-      rooms: ['store/redis', 'registry/redis', 'store/postgres', 'registry/postgres', 'registry/etcd'],
+      rooms: [
+        'store/redis',
+        'registry/redis',
+        'store/postgres',
+        'registry/postgres',
+        'registry/etcd',
+        'registry/zookeeper',
+      ],
       rules: [
         'The store on Redis: scripts that look at the guard, where rows stand, and how they are read back.',
         'The registry on Redis: a key for each member, which ends by itself.',
         'The store on PostgreSQL: a statement for each batch, with the guard in it, where rows stand, and how they are read back.',
         "The registry on PostgreSQL: a row for each member, with the moment until which it counts by the server's clock.",
         'The registry on etcd: a key for each member, with a lease that it keeps alive.',
+        'The registry on ZooKeeper: an ephemeral sequential node for each member, of which each watches the next smaller one.',
       ],
     },
     { rooms: ['engines'], rules: ['Which engine an address means: store and registry, opened.'] },

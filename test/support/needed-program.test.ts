@@ -31,6 +31,12 @@ describe('a program that tests need', () => {
     strictEqual('missing' in find({ ...brokerd, name: 'not-executable' }, { PATH: full }), true);
   });
 
+  it('that another one reads need not be one that can be run', () => {
+    deepStrictEqual(find({ ...brokerd, name: 'not-executable', isRead: true }, { PATH: full }), {
+      path: join(full, 'not-executable'),
+    });
+  });
+
   it("is missing on a person's machine: the test is skipped, and says what is missing and how to get it", () => {
     deepStrictEqual(needs([brokerd], { PATH: empty }), { skip: missing });
   });

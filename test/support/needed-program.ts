@@ -9,15 +9,22 @@ export interface NeededProgram {
   readonly name: string;
   /** Tried before the folders of PATH. */
   readonly places?: readonly string[];
+  /** It is a file that another program reads. Unset: it is run. */
+  readonly isRead?: true;
   /** How to get it, a sentence for people. */
   readonly install: string;
 }
 
 export type Found = { readonly path: string } | { readonly missing: string };
 
-export function find({ name, places = [], install }: NeededProgram, env: NodeJS.ProcessEnv = process.env): Found {
+export function find(
+  { name, places = [], isRead, install }: NeededProgram,
+  env: NodeJS.ProcessEnv = process.env,
+): Found {
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
-  const path = [...places, ...folders.map((folder) => join(folder, name))].find(isExecutable);
+  const path = [...places, ...folders.map((folder) => join(folder, name))].find((path) =>
+    isUsable(path, isRead ? constants.R_OK : constants.X_OK),
+  );
   return path === undefined ? { missing: `${name} is not on this machine. ${install}` } : { path };
 }
 
@@ -43,9 +50,9 @@ export function pathOf(program: NeededProgram): string {
   return found.path;
 }
 
-function isExecutable(path: string): boolean {
+function isUsable(path: string, mode: number): boolean {
   try {
-    accessSync(path, constants.X_OK);
+    accessSync(path, mode);
     return true;
   } catch {
     return false;

@@ -1,6 +1,18 @@
 /** The engines that this version knows beside a single Redis, whose addresses `redis/address.ts` takes apart. */
 import type { EngineForm } from './engine-address.js';
 
+/** A path of nodes: no part is empty, `.` or `..`, and none has what ZooKeeper allows in no name. */
+const NODES = /^(?:(?!\.{1,2}(?:\/|$))[^/\p{Cc}\p{Cs}\p{Co}\uFFF0-\uFFFF]+(?:\/|$))*(?<!\/)$/u;
+
+export const ZOOKEEPER: EngineForm = {
+  schemes: ['zookeeper'],
+  form: 'zookeeper://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…][/CHROOT]',
+  port: 2_181,
+  several: true,
+  path: NODES,
+  pathText: 'behind the hosts stands the path of a node, as /keyturn or /apps/keyturn',
+};
+
 const POSTGRES: EngineForm = {
   schemes: ['postgres', 'postgresql'],
   form: 'postgres://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=disable|require|verify-full]',
@@ -23,4 +35,4 @@ const ETCD: EngineForm = {
 /** Of `store`, and of `registry`. */
 export const STORE_FORMS: readonly EngineForm[] = [POSTGRES];
 /** Of `registry` alone. */
-export const REGISTRY_FORMS: readonly EngineForm[] = [ETCD];
+export const REGISTRY_FORMS: readonly EngineForm[] = [ETCD, ZOOKEEPER];

@@ -1,4 +1,6 @@
 /** Store and registry by their addresses. An engine is loaded when it is used: most sidecars need none. */
+import type { EngineForm } from '../address/engine-address.js';
+import { ZOOKEEPER } from '../address/forms.js';
 import type { Registry } from '../registry/registry.js';
 import type { ClusterStore } from '../store/cluster-store.js';
 
@@ -29,6 +31,10 @@ export async function openStore(url: string, options: OpenOptions): Promise<Clus
 
 /** @throws JournalError that says what is wrong and what to do: `unfit`, or `io`, when it cannot be reached */
 export async function openRegistry(url: string, options: OpenOptions): Promise<Registry> {
+  if (isOf(url, ZOOKEEPER)) {
+    const { openZooKeeperRegistry } = await import('../registry/zookeeper/zookeeper-registry.js');
+    return openZooKeeperRegistry(url, options);
+  }
   if (isPostgres(url)) {
     const { openPostgresRegistry } = await import('../registry/postgres/postgres-registry.js');
     return openPostgresRegistry(url, options);
@@ -39,4 +45,8 @@ export async function openRegistry(url: string, options: OpenOptions): Promise<R
   }
   const { openRedisRegistry } = await import('../registry/redis/redis-registry.js');
   return openRedisRegistry(url, options);
+}
+
+function isOf(url: string, { schemes }: EngineForm): boolean {
+  return schemes.some((scheme) => url.toLowerCase().startsWith(`${scheme}:`));
 }

@@ -102,6 +102,7 @@ export class ClusterMember implements Homes {
       (view) => this.#following.isUnderWay || this.#moves.areUnderWay(this.member.id, view, clock.now()),
       () => this.member.cluster,
     );
+    registry.onChange = () => this.#listing.look();
     this.#missing = new MissingGuards(store, (kept) => this.#session.keeps(kept), trouble);
     this.#following = new Following({
       clock,

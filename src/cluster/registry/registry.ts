@@ -42,6 +42,13 @@ export interface Member {
 export interface Registry {
   /** For people. */
   readonly name: string;
+  /** What is other than it was asked for, for people: told once, at the start. */
+  readonly caution?: string | undefined;
+  /**
+   * Set by who lists members: called when the registry tells by itself that they may have changed. It need not: members are listed
+   * again and again all the same.
+   */
+  onChange?: (() => void) | undefined;
   /**
    * Begins a session, or writes it over: `member` is listed until `ttl` ms after the last renewal that reached the
    * registry, by its clock. @throws Error

@@ -16,7 +16,10 @@ export async function openEngines(
   const options: OpenOptions = { cluster: name, replicas, session, made };
   const store = await openStore(cluster.store.url, options).catch(failStore('store'));
   try {
-    return { store, registry: await openRegistry(cluster.registry.url, options).catch(failStore('registry')) };
+    const registry = await openRegistry(cluster.registry.url, options).catch(failStore('registry'));
+    const { caution } = registry;
+    if (caution !== undefined) log.warn({ reason: caution }, 'the registry is not what it was asked to be');
+    return { store, registry };
   } catch (error) {
     await store.close();
     throw error;

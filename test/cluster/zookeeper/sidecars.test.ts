@@ -1,0 +1,62 @@
+/** Sidecars whose rows are in Redis and whose sessions are in ZooKeeper, as processes. */
+import { deepStrictEqual, doesNotMatch, match } from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { connect, type Keyturn } from '@keyturn/client';
+import { ServeProcess } from '../../cli/serve-process.js';
+import { needs } from '../../support/needed-program.js';
+import { REDIS, TestRedis } from '../../support/redis.js';
+import { JAVA, TestZooKeeper, ZOOKEEPER } from '../../support/zookeeper.js';
+import { WorkLedger } from '../work-ledger.js';
+
+const QUEUES = ['orders', 'mails', 'photos', 'bills'];
+const EACH = 10;
+/** Both are asked for by a user of their own. */
+const LOGIN = 'keyturn:s3cret@';
+const SETTINGS = { minSessionTimeout: 4_000 };
+
+async function clientOf(t: TestContext, sidecar: ServeProcess): Promise<Keyturn> {
+  const keyturn = connect(await sidecar.address('grpc'));
+  t.after(() => keyturn.close({ timeout: 0 }));
+  return keyturn;
+}
+
+test(
+  'of two sidecars with ZooKeeper as registry one is killed, and the other takes over',
+  needs([REDIS, JAVA, ZOOKEEPER]),
+  async (t) => {
+    const redis = await TestRedis.start(t);
+    const zookeeper = await TestZooKeeper.start(t, SETTINGS);
+    const registry = zookeeper.url.replace('//', `//${LOGIN}`);
+    const member = async (...more: string[]) => {
+      const sidecar = await ServeProcess.start(t, ['--store', redis.url, '--registry', registry, ...more]);
+      await sidecar.logged('joined the cluster');
+      return sidecar;
+    };
+    const first = await member();
+    const second = await member();
+    const gateway = await member('--cluster-weight', '0');
+    const keyturn = await clientOf(t, gateway);
+    const ledger = new WorkLedger();
+    const submitAll = async (from: number) => {
+      for (let number = from; number < from + EACH; number += 1) {
+        for (const queue of QUEUES) {
+          await keyturn.submit(queue, { key: 'ada', payload: Buffer.from(String(number)) });
+          ledger.accepted(queue, 'ada', number);
+        }
+      }
+    };
+    await submitAll(1);
+    first.signal('SIGKILL');
+    await first.exited;
+    await submitAll(1 + EACH);
+    keyturn.consume(QUEUES, (turn) => ledger.handled(turn), {
+      concurrency: 8,
+      onError: (error, { stage }) => ledger.trouble(stage, error),
+    });
+    await ledger.whenHandled(2 * EACH * QUEUES.length);
+    deepStrictEqual(ledger.broken, []);
+    const told = JSON.stringify([...second.lines, ...gateway.lines]);
+    match(told, /lets no session be shorter than 4000 ms/);
+    doesNotMatch(told, /s3cret/);
+  },
+);
