@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
+import { ownCpuSeconds } from './against/side.js';
 import type { Lap } from './rounds.js';
 
 export interface Heap {
@@ -27,6 +28,19 @@ export async function startHeap(script: URL, ...args: readonly string[]): Promis
       worker.postMessage('end');
       await once(worker, 'exit');
     },
+  };
+}
+
+/**
+ * Laps by CPU time, threads of the garbage collector included: other programs of the machine hardly change it. Only one heap works at
+ * a time, so that what this process uses meanwhile is what the lap costs.
+ */
+export function perCpuSecond({ lap }: Heap): Lap {
+  return async () => {
+    const [start, before] = [performance.now(), await ownCpuSeconds()];
+    const rate = await lap();
+    const operations = (rate * (performance.now() - start)) / 1_000;
+    return operations / ((await ownCpuSeconds()) - before);
   };
 }
 

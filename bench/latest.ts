@@ -1,5 +1,5 @@
 /** The form in which a run is kept: bench/results/latest.json. */
-import type { Better, Line } from './measure.js';
+import type { Better, Bounds, Line } from './measure.js';
 
 export interface KeptRun {
   readonly machine: string;
@@ -24,6 +24,11 @@ export interface KeptRow {
   readonly enough: number | null;
   readonly aim: number | null;
   readonly spread: number | null;
+  /** Of what is judged, 95 %. Null: too few rounds. Unset: it was measured before there were any. */
+  readonly interval?: Bounds | null;
+  /** Of an operation, µs. Null: nobody looked, or it is not known. */
+  readonly cpu_us?: number | null;
+  readonly peer_cpu_us?: number | null;
   /** Where and when it was measured, if not with the others. */
   readonly apart?: Pick<KeptRun, 'machine' | 'date' | 'commit'>;
 }
@@ -41,6 +46,9 @@ export function keptRow(line: Line): KeptRow {
     enough: line.enough ?? null,
     aim: line.aim ?? null,
     spread: line.spread ?? null,
+    interval: line.interval ?? null,
+    cpu_us: line.cpu?.keyturn ?? null,
+    peer_cpu_us: line.cpu?.peer ?? null,
   };
 }
 

@@ -1,4 +1,5 @@
 /** The arithmetic of the benchmark: from the rounds of a figure to the line that is printed and kept. */
+import { medianInterval } from './against/interval.js';
 
 export type Better = 'higher' | 'lower';
 
@@ -7,7 +8,20 @@ export interface Round {
   readonly value: number;
   /** Unset: the figure has no peer. */
   readonly peer: number | undefined;
+  /** CPU time of an operation, µs, all threads of the process that is measured. Unset: nobody looked. */
+  readonly cpu?: number;
+  readonly peerCpu?: number;
 }
+
+/** CPU time of an operation, µs: the median of the rounds. */
+export interface CpuTime {
+  readonly keyturn: number;
+  /** Unset: the peer's is not known. */
+  readonly peer: number | undefined;
+}
+
+/** Bounds of the 95 % interval of what is judged. */
+export type Bounds = readonly [low: number, high: number];
 
 /** What a row measured: one line of the table. */
 export interface Figure {
@@ -52,6 +66,9 @@ export interface Line {
   readonly aim: number | undefined;
   /** Of what is judged (the ratio, or the value), over the rounds: the largest less the smallest, as a share of the median. */
   readonly spread: number | undefined;
+  /** Of what is judged: between order statistics of the rounds. Unset: they are too few for one. */
+  readonly interval: Bounds | undefined;
+  readonly cpu: CpuTime | undefined;
   readonly verdict: Verdict;
 }
 
@@ -97,10 +114,7 @@ export function judge(
   return reaches(enough) ? 'enough' : 'short';
 }
 
-/**
- * The ratio is that of the two medians, so that it can be checked from the line; its spread is that of the ratios of
- * neighbours, which had the same weather.
- */
+/** The ratio is the median of the ratios of neighbours, which had the same weather; so are its interval and its spread. */
 export function lineOf(measuredBy: string, figure: Figure): Line {
   const { row = measuredBy, outcome, peer, ...told } = figure;
   if (outcome.is === 'missing')
@@ -110,18 +124,38 @@ export function lineOf(measuredBy: string, figure: Figure): Line {
   const value = median(rounds.map((round) => round.value));
   if (peer === undefined) {
     const verdict = judge(value, told.better, told.enough, told.aim);
-    const ofValues = spread(rounds.map((round) => round.value));
-    return { row, ...told, value, peer, peerValue: undefined, ratio: undefined, spread: ofValues, verdict };
+    const values = rounds.map((round) => round.value);
+    const range = { spread: spread(values), interval: intervalOf(values), cpu: cpuOf(rounds) };
+    return { row, ...told, value, peer, peerValue: undefined, ratio: undefined, ...range, verdict };
   }
   const pairs = rounds.map((round) => ({ value: round.value, peer: peerOf(row, round) }));
   const peerValue = median(pairs.map((pair) => pair.peer));
-  const ratio = value / peerValue;
-  const ofRatios = spread(pairs.map((pair) => pair.value / pair.peer));
+  const ratios = pairs.map((pair) => pair.value / pair.peer);
+  const ratio = median(ratios);
   const verdict = judge(ratio, told.better, told.enough, told.aim);
-  return { row, ...told, value, peer, peerValue, ratio, spread: ofRatios, verdict };
+  const range = { spread: spread(ratios), interval: intervalOf(ratios), cpu: cpuOf(rounds) };
+  return { row, ...told, value, peer, peerValue, ratio, ...range, verdict };
 }
 
-const UNMEASURED = { value: undefined, peerValue: undefined, ratio: undefined, spread: undefined } as const;
+function intervalOf(values: readonly number[]): Bounds | undefined {
+  const { bounds } = medianInterval(values);
+  return bounds === undefined ? undefined : [bounds.low, bounds.high];
+}
+
+function cpuOf(rounds: readonly Round[]): CpuTime | undefined {
+  const [own, peers] = [rounds.flatMap(({ cpu }) => cpu ?? []), rounds.flatMap(({ peerCpu }) => peerCpu ?? [])];
+  if (own.length === 0) return undefined;
+  return { keyturn: median(own), peer: peers.length === 0 ? undefined : median(peers) };
+}
+
+const UNMEASURED = {
+  value: undefined,
+  peerValue: undefined,
+  ratio: undefined,
+  spread: undefined,
+  interval: undefined,
+  cpu: undefined,
+} as const;
 
 /** Where its peer would stand. */
 function notRun(row: string): string {

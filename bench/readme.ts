@@ -1,7 +1,7 @@
 /** The results as the pages show them: made from the kept run, never by hand. */
 import type { KeptRow, KeptRun } from './latest.js';
 import { judge } from './measure.js';
-import { figure, withUnit } from './table.js';
+import { cpuText, figure, rangeOf, withUnit } from './table.js';
 
 interface Marks {
   readonly begin: string;
@@ -25,7 +25,7 @@ const DURABILITY: Marks = {
 const DURABLE_ROWS: ReadonlySet<string> = new Set(['durable', 'recovery', 'choices', 'tenmillion']);
 
 const METHOD =
-  'Each row runs in a process of its own, and servers in others, over loopback. Keyturn and its peer take turns, lap by lap; figures are medians of the rounds. The ratio is what counts, and the spread that of the ratios of the rounds (of the values where there is no peer). Absolute figures are no claim.';
+  'Each row runs in a process of its own, and servers in others, over loopback. Keyturn and its peer take turns, lap by lap; figures are medians of the rounds. The ratio is what counts: the median of those of the rounds, with its 95 % interval (of the values where there is no peer); where there is none, how far the rounds spread. CPU is the time of all threads for an operation, Keyturn / peer, where the row measures it. Absolute figures are no claim.';
 
 /** Throws when the page has no place for them. */
 export function withResults(page: string, run: KeptRun): string {
@@ -105,8 +105,8 @@ export function renderResults({ machine, date, commit, rows }: KeptRun): string 
   return [
     `Measured on ${machine}; ${date.slice(0, 10)}, commit \`${commit}\`${apart(rows, machine)}. ${METHOD}`,
     '',
-    '| row | what Keyturn does | against | Keyturn | peer | ratio | enough | the aim | reached | spread |',
-    '|---|---|---|---|---|---|---|---|---|---|',
+    '| row | what Keyturn does | against | Keyturn | peer | ratio | enough | the aim | reached | 95 % interval | CPU |',
+    '|---|---|---|---|---|---|---|---|---|---|---|',
     ...rows.map(lineOf),
   ].join('\n');
 }
@@ -136,9 +136,14 @@ function lineOf(row: KeptRow): string {
     mark(row.enough),
     mark(row.aim),
     reached(row),
-    row.spread === null ? '–' : `${Math.round(row.spread * 100)} %`,
+    rangeOf(row.interval ?? undefined, row.spread ?? undefined),
+    cpuText(cpuOf(row)),
   ];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+function cpuOf({ cpu_us: own, peer_cpu_us: peer }: KeptRow) {
+  return own === undefined || own === null ? undefined : { keyturn: own, peer: peer ?? undefined };
 }
 
 const REACHED = { aim: 'the aim', enough: 'enough', short: '**short**', measured: '–' } as const;

@@ -17,16 +17,54 @@ export interface Plan {
  * A round has several laps because one lap would be either so long that the weather changes, or so short that the
  * garbage collector's work falls into some laps and not into others.
  */
-export async function interleave(plan: Plan, say: Say, keyturn: Lap, peer: Lap): Promise<Round[]> {
+export async function interleave(plan: Plan, say: Say, keyturn: Lap, peer: Lap, meters?: Meters): Promise<Round[]> {
   return inRounds(plan.rounds, say, async () => {
-    const ofKeyturn: number[] = [];
-    const ofPeer: number[] = [];
+    const ofKeyturn = new Laps(keyturn, meters?.keyturn, meters?.operations);
+    const ofPeer = new Laps(peer, meters?.peer, meters?.operations);
     for (let lap = 0; lap < plan.laps; lap++) {
-      ofKeyturn.push(await keyturn());
-      ofPeer.push(await peer());
+      await ofKeyturn.run();
+      await ofPeer.run();
     }
-    return { value: harmonicMean(ofKeyturn), peer: harmonicMean(ofPeer) };
+    const [cpu, peerCpu] = [ofKeyturn.cpu, ofPeer.cpu];
+    const round = { value: ofKeyturn.rate, peer: ofPeer.rate };
+    return { ...round, ...(cpu !== undefined && { cpu }), ...(peerCpu !== undefined && { peerCpu }) };
   });
+}
+
+/** CPU seconds since the start of the processes that are measured. */
+export interface Meters {
+  readonly keyturn: () => Promise<number>;
+  readonly peer?: () => Promise<number>;
+  /** Of a lap. */
+  readonly operations: number;
+}
+
+/** The laps of one side in a round. */
+class Laps {
+  readonly #rates: number[] = [];
+  #cpuSeconds = 0;
+
+  constructor(
+    private readonly lap: Lap,
+    private readonly cpuSeconds: (() => Promise<number>) | undefined,
+    private readonly operations = 0,
+  ) {}
+
+  async run(): Promise<void> {
+    const before = (await this.cpuSeconds?.()) ?? 0;
+    this.#rates.push(await this.lap());
+    this.#cpuSeconds += ((await this.cpuSeconds?.()) ?? 0) - before;
+  }
+
+  get rate(): number {
+    return harmonicMean(this.#rates);
+  }
+
+  /** Of an operation, µs. Unset: nobody looked. */
+  get cpu(): number | undefined {
+    if (this.cpuSeconds === undefined) return undefined;
+    return (this.#cpuSeconds * 1e6) / (this.operations * this.#rates.length);
+  }
 }
 
 /** Runs `round` once to warm up, and then `count` times for what it measures. */

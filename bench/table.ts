@@ -1,7 +1,7 @@
 /** The printed form of the results. */
-import type { Line } from './measure.js';
+import type { Bounds, CpuTime, Line } from './measure.js';
 
-const HEADER = ['row', 'Keyturn', 'peer', 'ratio', 'enough', 'aim', 'verdict', 'spread'];
+const HEADER = ['row', 'Keyturn', 'peer', 'ratio', 'enough', 'aim', 'verdict', '95 % interval', 'CPU'];
 
 /** One line a figure, columns aligned, and below it what each row did and against whom. */
 export function renderTable(lines: readonly Line[]): string {
@@ -26,12 +26,26 @@ function cells(line: Line): string[] {
     figure(line.ratio),
     ...marks.map((mark) => (mark === undefined ? '–' : `${better === 'higher' ? '≥' : '≤'} ${figure(mark)}`)),
     line.verdict,
-    line.spread === undefined ? '–' : `${Math.round(line.spread * 100)} %`,
+    rangeOf(line.interval, line.spread),
+    cpuText(line.cpu),
   ];
 }
 
 export function nameOf(line: Pick<Line, 'row' | 'part'>): string {
   return line.part === undefined ? line.row : `${line.row}: ${line.part}`;
+}
+
+/** Too few rounds have no interval: how far they spread is all that is known. */
+export function rangeOf(interval: Bounds | undefined, spread: number | undefined): string {
+  if (interval !== undefined) return interval.map((bound) => figure(bound)).join(' to ');
+  return spread === undefined ? '–' : `spread ${Math.round(spread * 100)} %`;
+}
+
+/** Of an operation, Keyturn's and the peer's. */
+export function cpuText(cpu: CpuTime | undefined): string {
+  if (cpu === undefined) return '–';
+  const peer = cpu.peer === undefined ? '' : ` / ${figure(cpu.peer)}`;
+  return `${figure(cpu.keyturn)}${peer} µs`;
 }
 
 function explanation(line: Line): string {

@@ -8,7 +8,7 @@ import { type Figure, harmonicMean } from '../measure.js';
 import { inRounds, type Lap } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
-const PLAN = { rounds: 5, laps: 2 };
+const PLAN = { rounds: 7, laps: 2 };
 const ITEMS = 10_000;
 const IN_FLIGHT = 256;
 const CRASHES = 3;

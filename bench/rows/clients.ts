@@ -8,7 +8,7 @@ import { interleave } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
 /** A lap lasts two seconds: the compilers of some languages need as long to warm up. */
-const PLAN = { rounds: 5, laps: 1 };
+const PLAN = { rounds: 7, laps: 1 };
 const PAIRS = { keys: 10_000, inFlight: 256, seconds: 2 };
 
 /** The usual client of Redis in each language, as its player uses it. */

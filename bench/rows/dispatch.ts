@@ -26,7 +26,7 @@ interface DispatchPlan extends Plan {
 /** BullMQ takes some four times as long: what is compared shall last about as long, or one lap is a lap to warm up. */
 const PLANS = {
   beanstalkd: { rounds: 7, laps: 4, own: 1 },
-  bullmq: { rounds: 5, laps: 1, own: 4 },
+  bullmq: { rounds: 7, laps: 1, own: 4 },
 } as const satisfies Record<string, DispatchPlan>;
 const PAYLOAD = Buffer.alloc(200, 'x');
 /** Of a lap, for all alike: a backlog has its price. */
@@ -106,11 +106,11 @@ function figuresIn(beanstalkd: Outcome, bullmq: Outcome): Figure[] {
       part: 'beanstalkd',
       what: `${what}; ${ON_STREAM}`,
       peer: put,
-      enough: 1.5,
-      aim: 3,
+      enough: 2.5,
+      aim: 4,
       outcome: beanstalkd,
     },
-    { ...told, part: 'BullMQ', what: `${what}; ${BY_CLIENT}`, peer: addBulk, enough: 4, aim: 10, outcome: bullmq },
+    { ...told, part: 'BullMQ', what: `${what}; ${BY_CLIENT}`, peer: addBulk, enough: 6, aim: 10, outcome: bullmq },
   ];
 }
 
@@ -126,11 +126,11 @@ function figuresOut(beanstalkd: Outcome, bullmq: Outcome): Figure[] {
       part: 'beanstalkd',
       what: `${what}; ${ON_STREAM}`,
       peer: reserve,
-      enough: 1.5,
-      aim: 3,
+      enough: 2.5,
+      aim: 4,
       outcome: beanstalkd,
     },
-    { ...told, part: 'BullMQ', what: `${what}; ${BY_CLIENT}`, peer: worker, enough: 4, aim: 10, outcome: bullmq },
+    { ...told, part: 'BullMQ', what: `${what}; ${BY_CLIENT}`, peer: worker, enough: 8, aim: 12, outcome: bullmq },
   ];
 }
 

@@ -68,7 +68,11 @@ interface Comparison {
 
 async function compare(gateway: ServerProcess, home: ServerProcess, { pairs, plan, say }: Comparison) {
   const [far, near] = [await openSession(gateway), await openSession(home)];
-  const rounds = await interleave(plan, say, streamPairs(far, pairs), streamPairs(near, pairs));
+  const rounds = await interleave(plan, say, streamPairs(far, pairs), streamPairs(near, pairs), {
+    keyturn: async () => (await gateway.cpuSeconds()) + (await home.cpuSeconds()),
+    peer: home.cpuSeconds,
+    operations: pairs,
+  });
   far.close();
   near.close();
   return rounds;

@@ -5,7 +5,7 @@ import type { Row, Say, Series } from '../row.js';
 
 const SIZES = [1_000, 10_000, 100_000, 1_000_000] as const;
 /** A million pairs a round: so often a Map of a million keys that come and go rehashes, and no round may be spared that. */
-const PLAN = { rounds: 5, laps: 2 };
+const PLAN = { rounds: 7, laps: 2 };
 const WORKER = new URL('./growth-worker.js', import.meta.url);
 
 const what =

@@ -32,13 +32,13 @@ export const memory: Row = {
         {
           part: 'live turn',
           what: "1,000,000 live turns, a key each; the keys' own strings are not counted, as if they lived in the request",
-          ...limits(350, 200),
+          ...limits(280, 200),
           outcome: await measure('live turns', say, perLiveTurn),
         },
         {
           part: 'waiting item',
           what: '1,000,000 items submitted over 100,000 keys, ids made by the server and counted, keys and payloads not',
-          ...limits(300, 180),
+          ...limits(230, 160),
           outcome: await measure('waiting items', say, perWaitingItem),
         },
         {

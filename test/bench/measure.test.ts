@@ -58,7 +58,7 @@ test('a mark that is reached exactly is reached, in the direction that is better
 
 const TOLD = { part: undefined, what: 'pairs', unit: 'pairs/s', better: 'higher', enough: 0.4, aim: 0.5 } as const;
 
-test('with a peer, the ratio of the medians is judged, and the spread is that of the rounds', () => {
+test('with a peer, the median of the ratios of the rounds is judged, and the spread is theirs', () => {
   const rounds = [
     { value: 40, peer: 100 },
     { value: 60, peer: 120 },
@@ -103,4 +103,13 @@ test('what is not installed is named with the command that installs it', () => {
   assert.equal(line.verdict, 'missing');
   assert.equal(line.value, undefined);
   assert.equal(line.peer, 'missing: h2load (apt-get install nghttp2-client)');
+});
+
+test('what is judged has an interval from six rounds on, and the CPU time of an operation where it was looked at', () => {
+  const rounds = [1, 2, 3, 4, 5, 6].map((peer) => ({ value: 12, peer, cpu: peer, peerCpu: 10 * peer }));
+  const line = lineOf('core', { ...TOLD, peer: 'Map', outcome: { is: 'measured', rounds } });
+  assert.deepEqual([line.interval, line.ratio], [[2, 12], 3.5]);
+  assert.deepEqual(line.cpu, { keyturn: 3.5, peer: 35 });
+  const few = lineOf('core', { ...TOLD, peer: 'Map', outcome: { is: 'measured', rounds: rounds.slice(1) } });
+  assert.equal(few.interval, undefined);
 });

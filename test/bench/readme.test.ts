@@ -25,6 +25,9 @@ const RUN: KeptRun = {
       enough: 1.2,
       aim: 2.5,
       spread: 0.126,
+      interval: [1.41, 1.58],
+      cpu_us: 5.5,
+      peer_cpu_us: 11,
     },
     {
       row: 'waiting',
@@ -103,10 +106,10 @@ test('the kept run has every row', () => {
 test('a row says what it reached; what was not measured, and what is missing, is said', () => {
   const [, , , , ...rows] = renderResults(RUN).split('\n');
   assert.deepEqual(rows, [
-    '| session | pairs | Redis | 150,000 pairs/s | 100,000 pairs/s | 1.5 | ≥ 1.2 | ≥ 2.5 | enough | 13 % |',
-    '| waiting | bytes | – | 1,500 bytes | – | – | ≤ 1,500 | ≤ 700 | **short** | 0 % |',
-    '| unary | calls | missing: h2load (apt-get install nghttp2-client) | – | – | – | ≥ 0.8 | ≥ 0.95 | not measured | – |',
-    '| clients | pairs of go | Redis | 200 pairs/s | 100 pairs/s | 2 | – | – | – | 10 % |',
+    '| session | pairs | Redis | 150,000 pairs/s | 100,000 pairs/s | 1.5 | ≥ 1.2 | ≥ 2.5 | enough | 1.41 to 1.58 | 5.5 / 11 µs |',
+    '| waiting | bytes | – | 1,500 bytes | – | – | ≤ 1,500 | ≤ 700 | **short** | spread 0 % | – |',
+    '| unary | calls | missing: h2load (apt-get install nghttp2-client) | – | – | – | ≥ 0.8 | ≥ 0.95 | not measured | – | – |',
+    '| clients | pairs of go | Redis | 200 pairs/s | 100 pairs/s | 2 | – | – | – | spread 10 % | – |',
   ]);
 });
 

@@ -54,18 +54,21 @@ test('a kept row has exactly the agreed fields; what was not measured is null', 
     enough: 0.12,
     aim: 0.2,
     spread: 0,
+    interval: null,
+    cpu_us: null,
+    peer_cpu_us: null,
   });
-  const unmeasured = { value: null, peer_value: null, ratio: null, spread: null };
+  const unmeasured = { value: null, peer_value: null, ratio: null, spread: null, interval: null };
   assert.deepEqual(keptRow(UNARY), { ...keptRow(UNARY), ...unmeasured });
   assert.deepEqual(Object.keys(keptRow(UNARY)), Object.keys(keptRow(CORE)));
 });
 
 test('the table has a line a figure and explains each below', () => {
   assert.deepEqual(renderTable([CORE, MEMORY, UNARY]).split('\n'), [
-    'row                Keyturn            peer               ratio  enough  aim     verdict  spread',
-    'core               1,230,000 pairs/s  5,000,000 pairs/s  0.247  ≥ 0.12  ≥ 0.2   aim      0 %',
-    'memory: live turn  400 bytes          –                  –      ≤ 350   ≤ 200   short    0 %',
-    'unary              –                  –                  –      ≥ 0.8   ≥ 0.95  missing  –',
+    'row                Keyturn            peer               ratio  enough  aim     verdict  95 % interval  CPU',
+    'core               1,230,000 pairs/s  5,000,000 pairs/s  0.247  ≥ 0.12  ≥ 0.2   aim      spread 0 %     –',
+    'memory: live turn  400 bytes          –                  –      ≤ 350   ≤ 200   short    spread 0 %     –',
+    'unary              –                  –                  –      ≥ 0.8   ≥ 0.95  missing  –              –',
     '',
     'core: EnQueue+DeQueue; against bare Map',
     'memory: live turn: bytes of heap',
@@ -97,7 +100,7 @@ const LONG: Line = lineOf('tenmillion', {
 
 test('what takes long and was not asked for stands in the table as not run, with the command that runs it', () => {
   const [, line, , said] = renderTable([LONG]).split('\n');
-  assert.match(line ?? '', /^tenmillion: heap +– +– +– +≤ 6 +≤ 4 +not run +–$/);
+  assert.match(line ?? '', /^tenmillion: heap +– +– +– +≤ 6 +≤ 4 +not run +– +–$/);
   assert.match(said ?? '', /; not run, it takes long \(npm run bench -- --only tenmillion, or --all\)$/);
   assert.equal(keptRow(LONG).value, null);
 });
@@ -147,7 +150,7 @@ const CLIENTS: Line = lineOf('clients', {
 
 test('a figure without marks is told and not judged', () => {
   const [, line] = renderTable([CLIENTS]).split('\n');
-  assert.match(line ?? '', /^clients: go +200 pairs\/s +100 pairs\/s +2 +– +– +measured +0 %$/);
+  assert.match(line ?? '', /^clients: go +200 pairs\/s +100 pairs\/s +2 +– +– +measured +spread 0 % +–$/);
   const { enough, aim, ratio } = keptRow(CLIENTS);
   assert.deepEqual({ enough, aim, ratio }, { enough: null, aim: null, ratio: 2 });
 });

@@ -135,7 +135,7 @@ export class EtcdServer {
         if (isAway) this.#leave(client);
         if (isAway && left > 1 && !isLate()) continue;
         // It was refused before anything was done: a token has its time.
-        const isOld = /invalid auth token|auth: revision in header is old|auth token is not/i.test(error.details);
+        const isOld = /invalid auth token|auth store is old/.test(error.details);
         if (isOld) this.#token = undefined;
         if (isOld && again > 0) {
           again -= 1;

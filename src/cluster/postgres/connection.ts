@@ -31,13 +31,15 @@ const NUMBERS: ReadonlySet<number> = new Set([20, 21, 23, 701]);
  * What holds for a session whatever the server, the database or the role says otherwise.
  *
  * - `statement_timeout`: none. A statement that is cancelled while it waits for a standby has been committed here alone.
- * - Transactions of a client that is gone end soon: they keep the guard of a partition from everybody.
+ * - Statements and transactions of a client that is gone end soon: they keep the guard of a partition from everybody, and a place
+ *   from those who come.
  * - Plans: rows are found by their keys, whatever the statistics say of a table that was empty a moment ago.
  */
 const SESSION = [
   'statement_timeout=0',
   'idle_in_transaction_session_timeout=5000',
   'lock_timeout=5000',
+  'client_connection_check_interval=2000',
   'tcp_keepalives_idle=10',
   'tcp_keepalives_interval=3',
   'tcp_keepalives_count=3',

@@ -13,7 +13,7 @@ export interface ServerFacts {
 }
 
 /** Those before are not kept any more by who makes PostgreSQL. */
-const OLDEST = 13;
+const OLDEST = 14;
 
 /** The time line is that of what is written now: it grows with each standby that becomes the primary. */
 const LOOK = new Statement(

@@ -1,13 +1,14 @@
-/** Leaders over sidecars as processes on one Redis: the home and the gateway of the leader are killed, and a ledger outside judges. */
+/** Leaders over sidecars as processes, on whatever store and registry: the home and the gateway of the leader are killed, and a ledger outside judges. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect as connectTo, createServer, type Socket } from 'node:net';
+import { env } from 'node:process';
 import { type TestContext, test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import { connect, type Keyturn, type Leadership } from '@keyturn/client';
 import { ServeProcess } from '../../cli/serve-process.js';
+import { REGISTRIES, registryNamed, STORES, storeNamed } from '../../support/killed-store.js';
 import { needs } from '../../support/needed-program.js';
-import { REDIS, TestRedis } from '../../support/redis.js';
 
 const GROUP = 'backup';
 const TTL = 8_000;
@@ -104,55 +105,65 @@ async function until<T>(ask: () => Promise<T>, isSo: (answer: T) => boolean): Pr
   }
 }
 
-test('S398: a leader keeps its term over the death of the home and of its gateway', needs([REDIS]), async (t) => {
-  const redis = await TestRedis.start(t);
-  const options = ['--store', redis.url, '--cluster-session', '1s', '--cluster-partitions', String(PARTITIONS)];
-  const serve = (...more: string[]) => ServeProcess.start(t, [...options, ...more]);
-  const homes = [await serve(), await serve()];
-  const gateways = [await serve('--cluster-weight', '0'), await serve('--cluster-weight', '0')] as const;
-  const [near, far] = [await gateways[0].address('grpc'), await gateways[1].address('grpc')];
-  const { balancer, address } = await Balancer.start(t, portOf(near));
-  const clientOf = (to: string) => {
-    const client = connect(to);
-    t.after(() => client.close({ timeout: 0 }));
-    return client;
-  };
-  const others = clientOf(far);
-  const office = new Office();
-  const first = office.lead(clientOf(address), 'first');
-  await office.executing();
-  const second = office.lead(others, 'second');
-  const third = office.lead(others, 'third');
-  t.after(() => Promise.all([first, second, third].map((one) => one.stop({ timeout: 0 }))));
-  const { term } = first;
-  assert.equal((term ?? 0) % PARTITIONS, crc32(GROUP) % PARTITIONS);
+/** Others by hand: `KEYTURN_ENGINES=postgres,zookeeper node --test dist/test/cluster/leaders/processes.test.js`. */
+const [storeName = 'redis', registryName = 'store'] = (env['KEYTURN_ENGINES'] ?? 'redis').split(',');
+const [store, registry] = [STORES[storeNamed(storeName)], REGISTRIES[registryNamed(registryName)]];
+const wanted = needs([store.needs, ...registry.needs]);
 
-  const leads = (after: number) =>
-    until(
-      () => others.admin.getLeader(GROUP),
-      ({ leader }) => leader !== undefined && leader.holdsUntil > after + TTL,
-    );
-  const home = await homeOf(others, homes);
-  home.signal('SIGKILL');
-  await home.exited;
-  // From the claim on it has its whole ttl; then its own signs of life count there.
-  let seen = await leads(Date.now());
-  seen = await leads(Date.now());
-  assert.deepEqual([seen.leader?.candidateId, seen.leader?.term, first.term], ['first', term, term]);
+test(
+  `S398: a leader keeps its term over the death of the home and of its gateway (${storeName}, ${registryName})`,
+  wanted,
+  async (t) => {
+    const { url } = await store.start(t);
+    const engines = ['--store', url, '--registry', await registry.start(t)];
+    const options = [...engines, '--cluster-session', '1s', '--cluster-partitions', String(PARTITIONS)];
+    const serve = (...more: string[]) => ServeProcess.start(t, [...options, ...more]);
+    const homes = [await serve(), await serve()];
+    const gateways = [await serve('--cluster-weight', '0'), await serve('--cluster-weight', '0')] as const;
+    const [near, far] = [await gateways[0].address('grpc'), await gateways[1].address('grpc')];
+    const { balancer, address } = await Balancer.start(t, portOf(near));
+    const clientOf = (to: string) => {
+      const client = connect(to);
+      t.after(() => client.close({ timeout: 0 }));
+      return client;
+    };
+    const others = clientOf(far);
+    const office = new Office();
+    const first = office.lead(clientOf(address), 'first');
+    await office.executing();
+    const second = office.lead(others, 'second');
+    const third = office.lead(others, 'third');
+    t.after(() => Promise.all([first, second, third].map((one) => one.stop({ timeout: 0 }))));
+    const { term } = first;
+    assert.equal((term ?? 0) % PARTITIONS, crc32(GROUP) % PARTITIONS);
 
-  balancer.target = portOf(far);
-  gateways[0].signal('SIGKILL');
-  await gateways[0].exited;
-  seen = await leads(Date.now());
-  assert.deepEqual([seen.leader?.candidateId, seen.leader?.term, first.term], ['first', term, term]);
+    const leads = (after: number) =>
+      until(
+        () => others.admin.getLeader(GROUP),
+        ({ leader }) => leader !== undefined && leader.holdsUntil > after + TTL,
+      );
+    const home = await homeOf(others, homes);
+    home.signal('SIGKILL');
+    await home.exited;
+    // From the claim on it has its whole ttl; then its own signs of life count there.
+    let seen = await leads(Date.now());
+    seen = await leads(Date.now());
+    assert.deepEqual([seen.leader?.candidateId, seen.leader?.term, first.term], ['first', term, term]);
 
-  const next = office.executing();
-  await first.stop();
-  await next;
-  assert.deepEqual(office.inaugurated.slice(0, 1), ['first after nobody none ""']);
-  assert.match(office.inaugurated[1] ?? '', /^(second|third) after first handed_over "left by first"$/);
-  assert.deepEqual(office.broken, []);
-});
+    balancer.target = portOf(far);
+    gateways[0].signal('SIGKILL');
+    await gateways[0].exited;
+    seen = await leads(Date.now());
+    assert.deepEqual([seen.leader?.candidateId, seen.leader?.term, first.term], ['first', term, term]);
+
+    const next = office.executing();
+    await first.stop();
+    await next;
+    assert.deepEqual(office.inaugurated.slice(0, 1), ['first after nobody none ""']);
+    assert.match(office.inaugurated[1] ?? '', /^(second|third) after first handed_over "left by first"$/);
+    assert.deepEqual(office.broken, []);
+  },
+);
 
 function portOf(address: string): number {
   return Number(address.slice(address.lastIndexOf(':') + 1));
