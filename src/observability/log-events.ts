@@ -100,6 +100,8 @@ export const LOG_EVENTS: readonly LogEvent[] = [
   { event: 'partitions', level: 'info', says: 'partitions: …' },
   { event: 'tables_made', level: 'info', says: 'the tables of the store were made' },
   { event: 'registry_differs', level: 'warn', says: 'the registry is not what it was asked to be' },
+  { event: 'queue_spread', level: 'info', says: 'a queue is spread' },
+  { event: 'queues_spread', level: 'info', says: 'more queues are spread' },
   { event: 'routes_changed', level: 'info', says: 'queues are routed anew' },
   { event: 'route_taken_in', level: 'info', says: 'the cluster has taken in where a queue lives' },
   { event: 'routes_not_taken_in', level: 'warn', says: 'where queues live is not taken in yet: …' },

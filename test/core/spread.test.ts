@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Policy } from '../../src/coordinator.js';
 import { limitsOfParts, policyOfParts, tooSmallToSpread } from '../../src/core/contract/spread.js';
-import { policy } from '../support/builders.js';
+import { newItem, policy, QUEUE } from '../support/builders.js';
+import { Stage } from './stage.js';
 
 const COUNTS = ['maxInFlight', 'maxWaiting', 'maxDeadLetters', 'maxRemembered'] as const;
 
@@ -59,7 +60,7 @@ describe('S274: of a queue that is spread', () => {
       lease: 7_000,
     });
     const { maxWaiting, maxRemembered, ...shared } = policyOfParts(asked, 4, [1]);
-    assert.deepEqual({ ...asked, maxWaiting, maxRemembered }, { ...shared, maxWaiting, maxRemembered });
+    assert.deepEqual({ ...asked, spread: 4, maxWaiting, maxRemembered }, { ...shared, maxWaiting, maxRemembered });
     assert.deepEqual([maxWaiting, maxRemembered], [250_000, 25_000]);
   });
 
@@ -95,4 +96,16 @@ describe('S274: of a queue that is spread', () => {
     const stays = { rate: undefined, maxInFlight: undefined };
     assert.deepEqual(limitsOfParts(stays, 3, [0]), stays);
   });
+});
+
+it('S416: a key that waits for a limit of its part is told that others share it, and of a queue that is not spread nothing', () => {
+  for (const [spread, expected] of [
+    [1, 'as many turns live as max_in_flight allows'],
+    [4, 'as many turns live as max_in_flight allows in the part of this key, one of 4 that share it'],
+  ] as const) {
+    const stage = new Stage({ queues: { [QUEUE]: policyOfParts(policy({ maxInFlight: 4 * spread }), spread, [0]) } });
+    for (const key of ['a', 'b', 'c', 'd', 'e']) stage.submit('submitter', [newItem({ key })]);
+    stage.acquire('worker', { maxTurns: 4 });
+    assert.equal(stage.explain(QUEUE, 'e').why, expected);
+  }
 });

@@ -32,6 +32,7 @@ export function policyOfParts(policy: Policy, spread: number, parts: readonly nu
   if (spread === 1) return policy;
   return {
     ...policy,
+    spread,
     rate: policy.rate && rateOfParts(policy.rate, spread, parts),
     maxInFlight: policy.maxInFlight === undefined ? undefined : share(policy.maxInFlight, spread, parts),
     maxWaiting: share(policy.maxWaiting, spread, parts),

@@ -38,6 +38,7 @@ import { partitionsByState } from './partitions-by-state.js';
 import { reachedAt } from './peer-address.js';
 import { type Peers, startPeers } from './peers.js';
 import { readsAhead } from './reads-ahead.js';
+import { tellSpread } from './spread-log.js';
 import { Standing } from './standing.js';
 import { TakingIn, takeInBefore } from './taking-in.js';
 import { TroubleLog } from './trouble-log.js';
@@ -72,6 +73,7 @@ export async function openCluster(config: Config, cluster: ClusterSettings, opti
     }).catch(failStore('store'));
     const standing = new Standing();
     const routes = new FollowedRoutes(record);
+    tellSpread(record.routes, options.log);
     const living = await registry.members().catch(failStore('registry'));
     if (living.length > 0) {
       const settings = config.coordinator;

@@ -154,7 +154,7 @@ function ready(state: CoreState, lane: Lane, now: number): Why {
  * before it start first (S7). For the others `until` is when the gate opens, if that is known.
  */
 function behind(queue: Queue, lane: Lane, gate: ClosedGate, now: number): Why {
-  const why = gate.why === 'paused' ? `${GATES.paused}; "keyturn resume ${queue.name}" lets it go on` : GATES[gate.why];
+  const why = gateText(queue, gate);
   if (gate.why !== 'rate' || queue.rate === undefined) return { why, until: gate.until };
   // It is passed over when the gate opens, and a caller behind it may close it again.
   if (queue.waiters.size === 0 && lane.line?.head instanceof Item) {
@@ -164,6 +164,15 @@ function behind(queue: Queue, lane: Lane, gate: ClosedGate, now: number): Why {
   if (before === undefined) return { why: `${why}, and more than ${COUNTED} keys are before it`, until: undefined };
   const others = before === 0 ? '' : `, and ${before === 1 ? 'another key is' : `${before} other keys are`} before it`;
   return { why: why + others, until: wholeMs(queue.rate.startOf(before + 1, now)) };
+}
+
+function gateText({ name, policy }: Queue, gate: ClosedGate): string {
+  if (gate.why === 'paused') return `${GATES.paused}; "keyturn resume ${name}" lets it go on`;
+  const isShared = policy.spread > 1 && (gate.why === 'max_in_flight' || gate.why === 'rate');
+  // Other parts may have room: who reads the number of the settings would wonder.
+  return isShared
+    ? `${GATES[gate.why]} in the part of this key, one of ${policy.spread} that share it`
+    : GATES[gate.why];
 }
 
 /**
