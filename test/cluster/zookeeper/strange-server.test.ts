@@ -8,7 +8,7 @@ import { zooKeeperAddress } from '../../../src/cluster/zookeeper/address.js';
 import { ZooKeeperError } from '../../../src/cluster/zookeeper/failures.js';
 import { Frames } from '../../../src/cluster/zookeeper/frames.js';
 import { JuteReader, JuteWriter } from '../../../src/cluster/zookeeper/jute.js';
-import { getChildren, sync } from '../../../src/cluster/zookeeper/requests.js';
+import { check, getChildren, multi, sync } from '../../../src/cluster/zookeeper/requests.js';
 import { ZooKeeperSession } from '../../../src/cluster/zookeeper/session.js';
 import { JournalError } from '../../../src/local/journal/journal.js';
 import { HELD, HeldClock } from '../../support/cluster/held-clock.js';
@@ -184,6 +184,21 @@ describe('a server of ZooKeeper that', () => {
     await assert.rejects(asks(session), isUnknown(/./));
     await assert.rejects(asks(session), ZooKeeperError);
     assert.deepEqual(ids, [0n, 7n, 0n], 'a new one, that one again, a new one');
+  });
+
+  it('takes another connection for that of the session is asked by a new one, whichever part of a step says so', async (t) => {
+    const failed = (to: JuteWriter) => to.int(-1).bool(false).int(-118).int(-118).int(-1).bool(true).int(-1);
+    const strange = await StrangeServer.start(t, (xid) => failed(answerTo(xid)).frame());
+    const session = strange.session(t);
+    const step = () =>
+      session.use(async (connection) => {
+        const [code = 0] = await connection.ask(multi([check('/a')]));
+        throw new ZooKeeperError(code, 'a step');
+      });
+    for (let time = 1; time <= 3; time += 1) {
+      await assert.rejects(step(), ZooKeeperError);
+      assert.deepEqual([strange.connections, session.isOver], [time, false]);
+    }
   });
 
   it('is not reached is left for the next one', async (t) => {
