@@ -236,6 +236,9 @@ export class ZooKeeperSession {
   }
 
   #lateError(deadline: number): Error {
-    return storeError('io', `no connection with ${this.address.name} within ${deadline} ms`);
+    return storeError(
+      'io',
+      `${this.address.name} did not answer within ${deadline} ms (is that where ZooKeeper takes clients?)`,
+    );
   }
 }
