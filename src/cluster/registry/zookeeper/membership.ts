@@ -59,7 +59,8 @@ export class Membership {
         return (await this.#isThere(connection, record)) || (await this.#write(connection, record));
       });
     } catch (error) {
-      if (isCode(error, CODE.sessionExpired)) return false;
+      // With the node above all below it are gone.
+      if (isCode(error, CODE.sessionExpired, CODE.noNode)) return false;
       throw error;
     }
   }
