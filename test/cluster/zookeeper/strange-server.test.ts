@@ -14,7 +14,7 @@ import { JournalError } from '../../../src/local/journal/journal.js';
 import { HELD, HeldClock } from '../../support/cluster/held-clock.js';
 
 type Answer = (xid: number, type: number, socket: Socket) => Buffer | undefined;
-type Greeting = (id: bigint, connection: number) => Buffer;
+type Greeting = (id: bigint, connection: number, password: Buffer) => Buffer;
 
 const WELCOME: Greeting = (id) =>
   new JuteWriter()
@@ -60,7 +60,7 @@ class StrangeServer {
             from.int();
             from.long();
             from.int();
-            socket.write(greeting(from.long(), number));
+            socket.write(greeting(from.long(), number, from.bytes()));
           }
         }
       });
@@ -167,6 +167,27 @@ describe('a server of ZooKeeper that', () => {
     assert.deepEqual([session.isOver, strange.connections], [true, 1]);
   });
 
+  it('ends a connection is asked for the same session, with its password', async (t) => {
+    const asked: (readonly [bigint, number | undefined])[] = [];
+    const strange = await StrangeServer.start(
+      t,
+      (xid, _type, socket) => (asked.length < 3 ? void socket.destroy() : answerTo(xid, -101).frame()),
+      (id, connection, password) => {
+        asked.push([id, password[0]]);
+        return WELCOME(id, connection, password);
+      },
+    );
+    const session = strange.session(t);
+    for (let time = 0; time < 2; time += 1)
+      await assert.rejects(asks(session), isUnknown(/closed the connection|RESET/));
+    await assert.rejects(asks(session), ZooKeeperError);
+    assert.deepEqual(asked, [
+      [0n, 0],
+      [7n, 1],
+      [7n, 1],
+    ]);
+  });
+
   it('says so to one that lasts is asked for another one', async (t) => {
     const ids: bigint[] = [];
     const strange = await StrangeServer.start(
@@ -175,9 +196,9 @@ describe('a server of ZooKeeper that', () => {
         if (ids.length === 1) return void socket.destroy();
         return answerTo(xid, -101).frame();
       },
-      (id, connection) => {
+      (id, connection, password) => {
         ids.push(id);
-        return connection === 2 ? OVER(id, connection) : WELCOME(id, connection);
+        return (connection === 2 ? OVER : WELCOME)(id, connection, password);
       },
     );
     const session = strange.session(t, true);
