@@ -35,7 +35,7 @@ const LONGEST = 2_048;
 
 /** What is going to be known: whoever writes it now made no mistake of spelling. */
 const STORES_LATER = ['redis+sentinel', 'redis+cluster'];
-const REGISTRIES_LATER = [...STORES_LATER, 'etcd'];
+const REGISTRIES_LATER = STORES_LATER;
 
 interface Known {
   readonly forms: readonly EngineForm[];

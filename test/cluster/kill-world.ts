@@ -12,7 +12,7 @@ import { Person, type Stage } from '../crash/people.js';
 import { Settling } from '../crash/settling.js';
 import { isExpected } from '../crash/troubles.js';
 import { Chance } from '../sim/random.js';
-import { type KilledStore, STORES, type StoreName } from '../support/killed-store.js';
+import { type KilledStore, REGISTRIES, type RegistryName, STORES, type StoreName } from '../support/killed-store.js';
 
 export const KINDS = ['home', 'gateway', 'both', 'store', 'all', 'stop', 'move', 'freeze'] as const;
 export type Kind = (typeof KINDS)[number];
@@ -55,6 +55,7 @@ export interface Outcome {
 export interface KillPlan {
   readonly seed: number;
   readonly store: StoreName;
+  readonly registry: RegistryName;
   readonly kinds: readonly Kind[];
   /** How much happens between two of them at most. */
   readonly mostEvents: number;
@@ -86,9 +87,12 @@ export class KillWorld {
 
   static async run(cleanup: Cleanup, plan: KillPlan): Promise<Outcome> {
     const store = await STORES[plan.store].start(cleanup);
+    const registry = await REGISTRIES[plan.registry].start(cleanup);
     const sidecar = (weight: number): Promise<CrashingSidecar> => {
       const cluster = `{ partitions: 16, session: 3s, weight: ${weight} }`;
-      return CrashingSidecar.make(cleanup, { settings: `${SETTINGS}store: ${store.url}\ncluster: ${cluster}\n` });
+      return CrashingSidecar.make(cleanup, {
+        settings: `${SETTINGS}store: ${store.url}\nregistry: ${registry}\ncluster: ${cluster}\n`,
+      });
     };
     const homes: Sidecars = [await sidecar(1), await sidecar(1)];
     const gateway = await sidecar(0);

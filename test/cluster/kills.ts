@@ -1,10 +1,10 @@
 /**
- * `node dist/test/cluster/kills.js [ROUNDS] [--store redis|postgres] [--kind home|gateway|both|store|all|stop|move|freeze|any] [--seed N]`: a store, two homes and a
+ * `node dist/test/cluster/kills.js [ROUNDS] [--store NAME] [--registry NAME] [--kind home|gateway|both|store|all|stop|move|freeze|any] [--seed N]`: a store, two homes and a
  * gateway on this machine, people who work, and as many kills. A ledger outside judges. It ends by itself; 1 if something is broken.
  */
 import { parseArgs } from 'node:util';
 import { Chance } from '../sim/random.js';
-import { STORES, storeNamed } from '../support/killed-store.js';
+import { REGISTRIES, registryNamed, STORES, storeNamed } from '../support/killed-store.js';
 import { find } from '../support/needed-program.js';
 import { KINDS, KillWorld, type Kind } from './kill-world.js';
 
@@ -30,14 +30,18 @@ const { values, positionals } = parseArgs({
   options: {
     kind: { type: 'string', default: 'any' },
     store: { type: 'string', default: 'redis' },
+    registry: { type: 'string', default: 'store' },
     seed: { type: 'string' },
   },
 });
 const rounds = Number(positionals[0] ?? 20);
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1e6));
 const store = storeNamed(values.store);
-const missing = find(STORES[store].needs);
-if ('missing' in missing) throw new Error(missing.missing);
+const registry = registryNamed(values.registry);
+for (const program of [STORES[store].needs, ...REGISTRIES[registry].needs]) {
+  const found = find(program);
+  if ('missing' in found) throw new Error(found.missing);
+}
 if (!Number.isSafeInteger(rounds) || rounds < 1)
   throw new Error(`ROUNDS is ${positionals[0]}: a number from 1 on is allowed`);
 const kinds = kindsOf(values.kind, rounds, new Chance(seed));
@@ -57,7 +61,7 @@ try {
   const after = (task: () => Promise<void> | void) => void tasks.unshift(task);
   const { violations, tail, accepted, acked, turns, runs, told, ...done } = await KillWorld.run(
     { after },
-    { seed, store, kinds, mostEvents: MOST_EVENTS, say },
+    { seed, store, registry, kinds, mostEvents: MOST_EVENTS, say },
   );
   if (violations.length > 0) {
     say(

@@ -111,6 +111,7 @@ export const CLUSTER: House = {
       rooms: ['redis'],
       rules: ['A Redis as the store and the registry use it: its address, its connections, its scripts, its errors.'],
     },
+    { rooms: ['etcd'], rules: ['An etcd as the registry uses it: its address, its calls, its errors.'] },
     {
       rooms: ['zookeeper'],
       rules: [
@@ -124,12 +125,20 @@ export const CLUSTER: House = {
       ],
     },
     {
-      rooms: ['store/redis', 'registry/redis', 'store/postgres', 'registry/postgres', 'registry/zookeeper'],
+      rooms: [
+        'store/redis',
+        'registry/redis',
+        'store/postgres',
+        'registry/postgres',
+        'registry/etcd',
+        'registry/zookeeper',
+      ],
       rules: [
         'The store on Redis: scripts that look at the guard, where rows stand, and how they are read back.',
         'The registry on Redis: a key for each member, which ends by itself.',
         'The store on PostgreSQL: a statement for each batch, with the guard in it, where rows stand, and how they are read back.',
         "The registry on PostgreSQL: a row for each member, with the moment until which it counts by the server's clock.",
+        'The registry on etcd: a key for each member, with a lease that it keeps alive.',
         'The registry on ZooKeeper: an ephemeral sequential node for each member, of which each watches the next smaller one.',
       ],
     },

@@ -72,7 +72,8 @@ const RULES: Readonly<Record<Room, Rule>> = {
   // A function of the traffic, as the core is one of its calls.
   designs: { rooms: ['core'], packages: ['hdr-histogram-js'] },
   local: { rooms: ['port', 'core'], packages: ['node:', 'lmdb'] },
-  cluster: { rooms: ['port', 'core', 'local'], packages: ['node:', '@redis/client', 'pg'] },
+  // Generated: what etcd is asked.
+  cluster: { rooms: ['port', 'core', 'local', 'gen'], packages: ['node:', '@grpc/grpc-js', '@redis/client', 'pg'] },
   grpc: { rooms: ['access', 'port', 'gen'], packages: 'any' },
   gen: { rooms: [], packages: 'any' },
   http: { rooms: ['port'], packages: ['node:'] },
@@ -99,6 +100,7 @@ const RULES: Readonly<Record<Room, Rule>> = {
 
 /** Configuration knows the words and the built-in values of the core, not its machine. */
 const CORE_FOR_CONFIG = 'src/core/contract/';
+const GENERATED_FOR_CLUSTER = 'src/grpc/gen/etcdserverpb/';
 /** And how engines are addressed, not how they are used. */
 const CLUSTER_FOR_CONFIG = 'src/cluster/address/';
 
@@ -161,6 +163,8 @@ function checkFile(from: string, room: Room, target: string): string | undefined
   const isGenerated = (there === 'gen' && room === 'grpc') || (there === 'client_gen' && room === 'client');
   if (isGenerated && !MAY_SEE_GENERATED.test(from))
     return `generated code stops at the conversion, the services and the transports; this is none of them`;
+  if (room === 'cluster' && there === 'gen' && !target.startsWith(GENERATED_FOR_CLUSTER))
+    return `cluster may import only what is generated of engines, not ${target}`;
   return undefined;
 }
 

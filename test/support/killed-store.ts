@@ -1,4 +1,5 @@
-/** An engine that a test kills, and starts again on what it had. */
+/** Engines under a cluster of a test: a store that it kills, and starts again on what it had; a registry beside it. */
+import { ETCD, TestEtcd } from './etcd.js';
 import type { NeededProgram } from './needed-program.js';
 import { POSTGRES, TestPostgres } from './postgres.js';
 import { type Cleanup, REDIS, TestRedis } from './redis.js';
@@ -25,10 +26,35 @@ export const STORES = {
   postgres: { needs: POSTGRES, start: (cleanup) => TestPostgres.start(cleanup) },
 } as const satisfies Readonly<Record<string, StoreKind>>;
 
+interface RegistryKind {
+  readonly needs: readonly NeededProgram[];
+  /** @returns for `registry` */
+  start(cleanup: Cleanup): Promise<string>;
+}
+
+export const REGISTRIES = {
+  store: { needs: [], start: async () => 'store' },
+  etcd: {
+    needs: [ETCD],
+    start: async (cleanup) => {
+      const all = await TestEtcd.several(cleanup, 3);
+      return `etcd://${all.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
+    },
+  },
+} as const satisfies Readonly<Record<string, RegistryKind>>;
+
 export type StoreName = keyof typeof STORES;
+export type RegistryName = keyof typeof REGISTRIES;
 
 export function storeNamed(name: string): StoreName {
-  const found = Object.keys(STORES).find((one): one is StoreName => one === name);
-  if (found === undefined) throw new Error(`the store is ${name}; allowed: ${Object.keys(STORES).join(', ')}`);
-  return found;
+  return named(STORES, name, 'store');
+}
+
+export function registryNamed(name: string): RegistryName {
+  return named(REGISTRIES, name, 'registry');
+}
+
+function named<T extends object>(all: T, name: string, what: string): keyof T {
+  for (const one in all) if (one === name) return one;
+  throw new Error(`the ${what} is ${name}; allowed: ${Object.keys(all).join(', ')}`);
 }

@@ -37,6 +37,11 @@ export interface EngineForm {
   readonly anonymous?: true;
 }
 
+/** One of its hosts, for people, and for those who connect by a text. */
+export function hostName({ host, port }: EngineHost): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 const MOST_HOSTS = 16;
 const LONGEST = 2_048;
 const PARTS = /^([a-z][a-z0-9+.-]*):\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i;
@@ -59,7 +64,7 @@ export function engineAddress(text: string, forms: readonly EngineForm[]): Engin
   if (decodedPath === undefined || !form.path.test(decodedPath)) return `and ${form.pathText}`;
   const options = optionsIn(query, form);
   if (typeof options === 'string') return options;
-  const list = hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',');
+  const list = hosts.map(hostName).join(',');
   const name = `${scheme.toLowerCase()}://${list}${path === '' ? '' : `/${path}`}`;
   return { scheme: scheme.toLowerCase(), hosts, ...login, path: decodedPath, options, name };
 }

@@ -23,7 +23,16 @@ const POSTGRES: EngineForm = {
   options: { sslmode: ['disable', 'require', 'verify-full'] },
 };
 
+const ETCD: EngineForm = {
+  schemes: ['etcd', 'etcds'],
+  form: 'etcd://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…], or etcds:// for TLS',
+  port: 2_379,
+  several: true,
+  path: /^$/,
+  pathText: 'nothing may follow the hosts',
+};
+
 /** Of `store`, and of `registry`. */
 export const STORE_FORMS: readonly EngineForm[] = [POSTGRES];
 /** Of `registry` alone. */
-export const REGISTRY_FORMS: readonly EngineForm[] = [ZOOKEEPER];
+export const REGISTRY_FORMS: readonly EngineForm[] = [ETCD, ZOOKEEPER];

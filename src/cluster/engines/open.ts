@@ -39,6 +39,10 @@ export async function openRegistry(url: string, options: OpenOptions): Promise<R
     const { openPostgresRegistry } = await import('../registry/postgres/postgres-registry.js');
     return openPostgresRegistry(url, options);
   }
+  if (/^etcds?:/i.test(url)) {
+    const { openEtcdRegistry } = await import('../registry/etcd/etcd-registry.js');
+    return openEtcdRegistry(url, options);
+  }
   const { openRedisRegistry } = await import('../registry/redis/redis-registry.js');
   return openRedisRegistry(url, options);
 }

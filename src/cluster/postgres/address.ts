@@ -27,8 +27,3 @@ export function postgresAddress(url: string): PostgresAddress {
   const tls = said === 'require' || said === 'verify-full' ? said : 'disable';
   return { hosts, user: username ?? USER, password, database: path, tls, name };
 }
-
-/** One of its hosts, for people. */
-export function hostName({ host, port }: EngineHost): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
-}

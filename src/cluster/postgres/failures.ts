@@ -1,8 +1,8 @@
 /** What PostgreSQL and the network say when they fail, as errors of the store: what is wrong, and what to do. */
 import { JournalError } from '../../local/journal/journal.js';
-import type { EngineHost } from '../address/engine-address.js';
+import { type EngineHost, hostName } from '../address/engine-address.js';
 import { storeError } from '../store/partition/failures.js';
-import { hostName, type PostgresAddress } from './address.js';
+import type { PostgresAddress } from './address.js';
 
 /** How it can be that a table is not there, or may not be used. */
 export const MIGRATE = 'keyturn store migrate --store ADDRESS --grant USER, with the address of a user who may';

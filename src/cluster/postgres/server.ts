@@ -1,8 +1,8 @@
 import { JournalError } from '../../local/journal/journal.js';
-import type { EngineHost } from '../address/engine-address.js';
+import { type EngineHost, hostName } from '../address/engine-address.js';
 import { type Opened, Pool, type PoolOptions } from '../connections/pool.js';
 import { storeError } from '../store/partition/failures.js';
-import { hostName, type PostgresAddress } from './address.js';
+import type { PostgresAddress } from './address.js';
 import { PostgresConnection } from './connection.js';
 import { checkServer } from './server-check.js';
 
