@@ -3,6 +3,7 @@ import { ETCD, TestEtcd } from './etcd.js';
 import type { NeededProgram } from './needed-program.js';
 import { POSTGRES, TestPostgres } from './postgres.js';
 import { type Cleanup, REDIS, TestRedis } from './redis.js';
+import { JAVA, TestZooKeeper, ZOOKEEPER } from './zookeeper.js';
 
 export interface KilledStore {
   /** For `store`. */
@@ -39,6 +40,13 @@ export const REGISTRIES = {
     start: async (cleanup) => {
       const all = await TestEtcd.several(cleanup, 3);
       return `etcd://${all.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
+    },
+  },
+  zookeeper: {
+    needs: [JAVA, ZOOKEEPER],
+    start: async (cleanup) => {
+      const all = await TestZooKeeper.ensemble(cleanup, 3);
+      return `zookeeper://keyturn:secret@${all.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
     },
   },
 } as const satisfies Readonly<Record<string, RegistryKind>>;
