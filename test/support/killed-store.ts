@@ -46,7 +46,7 @@ export const REGISTRIES = {
     needs: [JAVA, ZOOKEEPER],
     start: async (cleanup) => {
       const all = await TestZooKeeper.ensemble(cleanup, 3);
-      return `zookeeper://${all.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
+      return `zookeeper://keyturn:secret@${all.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
     },
   },
 } as const satisfies Readonly<Record<string, RegistryKind>>;

@@ -104,6 +104,13 @@ export class TestZooKeeper {
     this.#pid = Number((await said).slice('pid '.length));
   }
 
+  /** Again, as one that was set up anew: it knows nothing. */
+  async startAnew(): Promise<void> {
+    await this.kill();
+    await rm(join(this.folder, 'data', 'version-2'), { recursive: true });
+    await this.start();
+  }
+
   /** What it says of itself now: `leader`, `follower`, `standalone`; undefined: it does not serve. */
   async mode(): Promise<string | undefined> {
     const socket = connect({ host: '127.0.0.1', port: this.port });

@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer';
 import { type EngineHost, engineAddress } from '../address/engine-address.js';
 import { ZOOKEEPER } from '../address/forms.js';
-import { storeError } from '../store/partition/failures.js';
+import { unfit } from './failures.js';
 
 export interface ZooKeeperAddress {
   readonly hosts: readonly EngineHost[];
@@ -18,17 +18,14 @@ export interface ZooKeeperAddress {
 /** @throws JournalError: it is none */
 export function zooKeeperAddress(url: string): ZooKeeperAddress {
   const address = engineAddress(url, [ZOOKEEPER]);
-  if (typeof address === 'string') throw storeError('unfit', `the address of ZooKeeper is one ${address}`);
+  if (typeof address === 'string') throw unfit(`the address of ZooKeeper is one ${address}`);
   const { hosts, username, password, path, name } = address;
   const chroot = path === '' ? '' : `/${path}`;
   if (username === undefined && password === undefined) {
     return { hosts, login: undefined, user: undefined, chroot, name };
   }
   if (username === undefined || username.includes(':') || password === undefined) {
-    throw storeError(
-      'unfit',
-      `${name} is given a user without a password, or a password without a user, or a user with a colon`,
-    );
+    throw unfit(`${name} is given a user without a password, or a password without a user, or a user with a colon`);
   }
   return { hosts, login: Buffer.from(`${username}:${password}`), user: username, chroot, name };
 }

@@ -33,6 +33,8 @@ const NOTICE = -1;
 const PING_XID = -2;
 const AUTH_XID = -4;
 const NUMBERS = 0x7f_ff_ff_ff;
+const UNWELCOME =
+  'the server closed the connection (it has no majority now, or maxClientCnxns is reached for this machine, or it is another service)';
 /** Under way at once. Whoever asks has few: this is never reached but by a mistake. */
 const MOST_PENDING = 4_096;
 /** A server takes 1 MiB (`jute.maxbuffer`), and breaks the connection at more. */
@@ -71,7 +73,7 @@ export class ZooKeeperConnection {
     this.#sentAt = options.clock.now();
     socket.on('data', (bytes) => this.#receive(bytes));
     socket.on('error', (error) => this.#end(connectText(error)));
-    socket.on('close', () => this.#end('the server closed the connection'));
+    socket.on('close', () => this.#end(this.#welcome === undefined ? UNWELCOME : 'the server closed the connection'));
   }
 
   /** @throws SessionOver; JournalError: `unfit`, it may not log in; `io`, it cannot be reached */

@@ -47,11 +47,17 @@ export function isCode(error: unknown, ...codes: readonly number[]): boolean {
   return error instanceof ZooKeeperError && codes.includes(error.code);
 }
 
+/** It cannot be used as it is. */
+export function unfit(what: string, cause?: unknown): JournalError {
+  const toDo = 'change that there, or name another registry: --registry, KEYTURN_REGISTRY or registry';
+  return new JournalError('unfit', `${what}; ${toDo}`, cause === undefined ? {} : { cause });
+}
+
 /** An error of whatever kind, as one of the registry. */
 export function asJournalError({ name, user }: ZooKeeperAddress, error: unknown): JournalError {
   if (error instanceof JournalError) return error;
   if (isCode(error, CODE.noAuth) && error instanceof ZooKeeperError) return rightError(name, user, error);
-  if (isCode(error, CODE.authFailed)) return storeError('unfit', `${name} lets nobody log in by digest`, error);
+  if (isCode(error, CODE.authFailed)) return unfit(`${name} lets nobody log in by digest`, error);
   return storeError('io', `asking ${name} failed: ${error instanceof Error ? error.message : String(error)}`, error);
 }
 
@@ -59,7 +65,7 @@ function rightError(name: string, user: string | undefined, error: ZooKeeperErro
   const who = user === undefined ? 'who does not log in' : `the user ${user} with this password`;
   const how =
     user === undefined ? 'zookeeper://USER:PASSWORD@HOST names one' : `zkCli.sh: addauth digest ${user}:…, setAcl`;
-  return storeError('unfit', `${name} does not let ${who} do this: ${error.what} (getAcl says who may; ${how})`, error);
+  return unfit(`${name} does not let ${who} do this: ${error.what} (getAcl says who may; ${how})`, error);
 }
 
 /** Of a connection that could not be opened. */

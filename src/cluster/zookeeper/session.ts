@@ -97,6 +97,8 @@ export class ZooKeeperSession {
       return await task(connection);
     } catch (error) {
       if (isCode(error, CODE.sessionExpired)) this.#over();
+      // The servers take another connection for that of the session: only a new one settles it.
+      if (isCode(error, CODE.sessionMoved)) connection.destroy();
       throw error;
     }
   }
@@ -154,6 +156,9 @@ export class ZooKeeperSession {
     const { hosts } = this.address;
     let backOff = FIRST_BACK_OFF;
     this.#isOpening = true;
+    // The server that was lost, or did not answer, is not the one to begin with.
+    if (this.#connection !== undefined) this.#at += 1;
+    this.#connection = undefined;
     for (let tried = 1; this.#waiting.size > 0; tried += 1) {
       try {
         // One that takes the connection and says nothing leaves time for another one.
@@ -231,6 +236,9 @@ export class ZooKeeperSession {
   }
 
   #lateError(deadline: number): Error {
-    return storeError('io', `no connection with ${this.address.name} within ${deadline} ms`);
+    return storeError(
+      'io',
+      `${this.address.name} did not answer within ${deadline} ms (is that where ZooKeeper takes clients?)`,
+    );
   }
 }

@@ -44,6 +44,24 @@ describe('a member of a cluster', () => {
     assert.ok(stage.handedOver.length >= 10 && stage.handedOver.every(([, to]) => to !== 'a'));
   });
 
+  it('S475: lists members at once when the registry tells that they changed', async () => {
+    const stage = new MembersStage(4);
+    const { member, registry } = stage.start('a');
+    await stage.until(() => stage.hasAll(member));
+    const { members } = registry;
+    let listed = 0;
+    registry.members = () => {
+      listed += 1;
+      return members.call(registry);
+    };
+    await stage.until(() => listed === 1);
+    await stage.pass(50);
+    assert.equal(listed, 1, 'the next look is 250 ms after the last one');
+    registry.onChange?.();
+    await stage.pass(10);
+    assert.equal(listed, 2);
+  });
+
   it('S235: what a killed member had has homes a session and a second later, and lost nothing', async () => {
     const stage = new MembersStage(8);
     const a = stage.start('a');

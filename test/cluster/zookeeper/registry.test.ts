@@ -8,7 +8,7 @@ import { JournalError } from '../../../src/local/journal/journal.js';
 import { HELD } from '../../support/cluster/held-clock.js';
 import { deferred } from '../../support/deferred.js';
 import { needs } from '../../support/needed-program.js';
-import { JAVA, ZOOKEEPER } from '../../support/zookeeper.js';
+import { JAVA, TestZooKeeper, ZOOKEEPER } from '../../support/zookeeper.js';
 import { RawZooKeeper, sharedZooKeeper, ZooKeeperScene } from '../zookeeper-scene.js';
 import { CuttingProxy } from './cutting-proxy.js';
 
@@ -243,6 +243,21 @@ describe('the registry in ZooKeeper', needs([JAVA, ZOOKEEPER]), () => {
       (await first?.homes())?.map(({ partition, epoch, member: by }) => [partition, epoch, by]),
       partitions.map((partition) => [partition, 33, 'm3']),
     );
+  });
+
+  it('goes on in a ZooKeeper that was set up anew: sessions are over, and others begin', async (t) => {
+    const own = await TestZooKeeper.start(t);
+    const registry = await openZooKeeperRegistry(own.url, { cluster: 'c', deadline: 60_000 });
+    t.after(() => registry.close());
+    for (const id of ['a', 'b', 'c']) await registry.join(member(id), LONG);
+    const home = { partition: 0, epoch: 7, member: 'a', address: 'a:1' };
+    await registry.publish([home]);
+    await own.startAnew();
+    assert.equal(await again(() => registry.renew(member('a'), LONG)), false);
+    assert.deepEqual([await again(() => registry.members()), await registry.homes()], [[], []]);
+    await registry.join(member('d'), LONG);
+    await registry.publish([home]);
+    assert.deepEqual([await registry.members(), await registry.homes()], [[member('d')], [home]]);
   });
 
   it('does not take for a member what is none', async (t) => {

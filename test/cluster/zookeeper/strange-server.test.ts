@@ -8,13 +8,13 @@ import { zooKeeperAddress } from '../../../src/cluster/zookeeper/address.js';
 import { ZooKeeperError } from '../../../src/cluster/zookeeper/failures.js';
 import { Frames } from '../../../src/cluster/zookeeper/frames.js';
 import { JuteReader, JuteWriter } from '../../../src/cluster/zookeeper/jute.js';
-import { getChildren, sync } from '../../../src/cluster/zookeeper/requests.js';
+import { check, getChildren, multi, sync } from '../../../src/cluster/zookeeper/requests.js';
 import { ZooKeeperSession } from '../../../src/cluster/zookeeper/session.js';
 import { JournalError } from '../../../src/local/journal/journal.js';
 import { HELD, HeldClock } from '../../support/cluster/held-clock.js';
 
 type Answer = (xid: number, type: number, socket: Socket) => Buffer | undefined;
-type Greeting = (id: bigint, connection: number) => Buffer;
+type Greeting = (id: bigint, connection: number, password: Buffer) => Buffer;
 
 const WELCOME: Greeting = (id) =>
   new JuteWriter()
@@ -60,7 +60,7 @@ class StrangeServer {
             from.int();
             from.long();
             from.int();
-            socket.write(greeting(from.long(), number));
+            socket.write(greeting(from.long(), number, from.bytes()));
           }
         }
       });
@@ -167,6 +167,27 @@ describe('a server of ZooKeeper that', () => {
     assert.deepEqual([session.isOver, strange.connections], [true, 1]);
   });
 
+  it('ends a connection is asked for the same session, with its password', async (t) => {
+    const asked: (readonly [bigint, number | undefined])[] = [];
+    const strange = await StrangeServer.start(
+      t,
+      (xid, _type, socket) => (asked.length < 3 ? void socket.destroy() : answerTo(xid, -101).frame()),
+      (id, connection, password) => {
+        asked.push([id, password[0]]);
+        return WELCOME(id, connection, password);
+      },
+    );
+    const session = strange.session(t);
+    for (let time = 0; time < 2; time += 1)
+      await assert.rejects(asks(session), isUnknown(/closed the connection|RESET/));
+    await assert.rejects(asks(session), ZooKeeperError);
+    assert.deepEqual(asked, [
+      [0n, 0],
+      [7n, 1],
+      [7n, 1],
+    ]);
+  });
+
   it('says so to one that lasts is asked for another one', async (t) => {
     const ids: bigint[] = [];
     const strange = await StrangeServer.start(
@@ -175,15 +196,30 @@ describe('a server of ZooKeeper that', () => {
         if (ids.length === 1) return void socket.destroy();
         return answerTo(xid, -101).frame();
       },
-      (id, connection) => {
+      (id, connection, password) => {
         ids.push(id);
-        return connection === 2 ? OVER(id, connection) : WELCOME(id, connection);
+        return (connection === 2 ? OVER : WELCOME)(id, connection, password);
       },
     );
     const session = strange.session(t, true);
     await assert.rejects(asks(session), isUnknown(/./));
     await assert.rejects(asks(session), ZooKeeperError);
     assert.deepEqual(ids, [0n, 7n, 0n], 'a new one, that one again, a new one');
+  });
+
+  it('takes another connection for that of the session is asked by a new one, whichever part of a step says so', async (t) => {
+    const failed = (to: JuteWriter) => to.int(-1).bool(false).int(-118).int(-118).int(-1).bool(true).int(-1);
+    const strange = await StrangeServer.start(t, (xid) => failed(answerTo(xid)).frame());
+    const session = strange.session(t);
+    const step = () =>
+      session.use(async (connection) => {
+        const [code = 0] = await connection.ask(multi([check('/a')]));
+        throw new ZooKeeperError(code, 'a step');
+      });
+    for (let time = 1; time <= 3; time += 1) {
+      await assert.rejects(step(), ZooKeeperError);
+      assert.deepEqual([strange.connections, session.isOver], [time, false]);
+    }
   });
 
   it('is not reached is left for the next one', async (t) => {

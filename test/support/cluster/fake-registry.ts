@@ -76,6 +76,7 @@ const MOST_MEMBERS = 1_000;
 /** The registry as one member reaches it. */
 export class FakeRegistry implements Registry {
   readonly name: string;
+  onChange: (() => void) | undefined;
   /** Faults, cuts, and the death of the member. */
   readonly wire: FakeWire;
 

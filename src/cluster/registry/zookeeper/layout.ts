@@ -1,9 +1,8 @@
 /** The nodes that everything stands below. */
 import { Buffer } from 'node:buffer';
-import { storeError } from '../../store/partition/failures.js';
 import type { ZooKeeperAddress } from '../../zookeeper/address.js';
 import type { ZooKeeperConnection } from '../../zookeeper/connection.js';
-import { CODE, isCode } from '../../zookeeper/failures.js';
+import { CODE, isCode, unfit } from '../../zookeeper/failures.js';
 import { create, EVERYBODY, OWN } from '../../zookeeper/requests.js';
 import type { Places } from './nodes.js';
 
@@ -25,7 +24,7 @@ export async function layOut(
       await connection.ask(create({ path, data: EMPTY, acl: aclOf(address) }));
     } catch (error) {
       if (isCode(error, CODE.noNode) && path === made[0]) {
-        throw storeError('unfit', `${address.name} has no node ${chroot} (zkCli.sh: create ${chroot})`, error);
+        throw unfit(`${address.name} has no node ${chroot} (zkCli.sh: create ${chroot})`, error);
       }
       if (!isCode(error, CODE.nodeExists)) throw error;
     }

@@ -1,8 +1,7 @@
 import { Buffer } from 'node:buffer';
-import { storeError } from '../../store/partition/failures.js';
 import type { ZooKeeperAddress } from '../../zookeeper/address.js';
 import type { ZooKeeperConnection } from '../../zookeeper/connection.js';
-import { CODE, isCode, ZooKeeperError } from '../../zookeeper/failures.js';
+import { CODE, isCode, unfit, ZooKeeperError } from '../../zookeeper/failures.js';
 import { check, create, firstOf, getChildren, getData, multi, setData, sync } from '../../zookeeper/requests.js';
 import { type Patience, ZooKeeperSession } from '../../zookeeper/session.js';
 import type { Folder } from './folder.js';
@@ -60,7 +59,8 @@ export class Membership {
         return (await this.#isThere(connection, record)) || (await this.#write(connection, record));
       });
     } catch (error) {
-      if (isCode(error, CODE.sessionExpired)) return false;
+      // With the node above all below it are gone.
+      if (isCode(error, CODE.sessionExpired, CODE.noNode)) return false;
       throw error;
     }
   }
@@ -129,8 +129,7 @@ function isDone(errors: readonly number[]): boolean {
 }
 
 export function tooLong(name: string, ttl: number, most: number): Error {
-  return storeError(
-    'unfit',
+  return unfit(
     `${name} lets a session live for ${most} ms at most, and cluster.session is ${ttl} ms (maxSessionTimeout of the servers is twenty ticks unless it is said)`,
   );
 }
