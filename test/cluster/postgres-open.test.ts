@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, it } from 'node:test';
-import { standbysIn } from '../../src/cluster/postgres/server-check.js';
+import { standbysIn } from '../../src/cluster/postgres/standbys.js';
 import { openPostgresRegistry } from '../../src/cluster/registry/postgres/postgres-registry.js';
 import { openPostgresStore } from '../../src/cluster/store/postgres/postgres-store.js';
 import { JournalError, type JournalProblem } from '../../src/local/journal/journal.js';

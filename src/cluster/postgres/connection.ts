@@ -13,7 +13,7 @@ import type { Answer, Statement, Value } from './statement.js';
 const loadLibrary = () => import('pg');
 
 /** How a connection behaves. */
-export interface Patience {
+interface Patience {
   /** A statement has its answer after this, or its outcome is unknown, ms. */
   readonly deadline: number;
   readonly clock: Clock;

@@ -1,9 +1,10 @@
 /** Whether a PostgreSQL can be used: looked at on every new connection. */
 import { storeError } from '../store/partition/failures.js';
 import type { PostgresConnection } from './connection.js';
+import { standbysIn } from './standbys.js';
 import { Statement } from './statement.js';
 
-export interface ServerFacts {
+interface ServerFacts {
   /** Another one: another server, or one that goes on from an older state. */
   readonly identity: string;
   /** It takes no writes: it follows another one. */
@@ -67,11 +68,4 @@ export async function checkServer(
     isStandby: isStandby === true,
     waitsFor: replicas === 0 || (replicas === 'auto' && commit === 'local') ? 0 : named,
   };
-}
-
-/** How many a commit waits for. `FIRST n (…)`, `ANY n (…)`, `n (…)`, or names alone, which is the first of them. */
-export function standbysIn(setting: string): number {
-  if (setting.trim() === '') return 0;
-  const count = /^\s*(?:(?:FIRST|ANY)\s+)?(\d+)\s*\(/i.exec(setting)?.[1];
-  return count === undefined ? 1 : Number(count);
 }

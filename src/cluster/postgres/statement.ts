@@ -1,11 +1,21 @@
 /** What is asked of PostgreSQL. */
 import type { Buffer } from 'node:buffer';
-import type { PostgresConnection } from './connection.js';
 
 /** Bytes are sent as they are: of type bytea, or of a type that is read from binary. */
 export type Value = string | number | boolean | null | Buffer;
 
 export type Answer = readonly (readonly unknown[])[];
+
+/** What a statement needs of a connection. */
+interface Asked {
+  ask(statement: Statement, values: readonly Value[], deadline?: number): Promise<Answer>;
+}
+
+/** What a transaction needs of it, too. */
+interface Held extends Asked {
+  readonly isOpen: boolean;
+  destroy(): void;
+}
 
 /** A statement that each connection prepares once. */
 export class Statement {
@@ -19,7 +29,7 @@ export class Statement {
   ) {}
 
   /** @returns its rows. @throws JournalError; `io`: it is not known whether it was done */
-  run(connection: PostgresConnection, values: readonly Value[], deadline?: number): Promise<Answer> {
+  run(connection: Asked, values: readonly Value[], deadline?: number): Promise<Answer> {
     return connection.ask(this, values, deadline);
   }
 }
@@ -32,7 +42,7 @@ const ROLLBACK = new Statement('rollback', 'ROLLBACK');
  * Several statements as one step. A task that fails leaves nothing behind. If the answer to the commit does not come, it is not known
  * whether it was done.
  */
-export async function transaction<T>(connection: PostgresConnection, task: () => Promise<T>): Promise<T> {
+export async function transaction<T>(connection: Held, task: () => Promise<T>): Promise<T> {
   await BEGIN.run(connection, []);
   let result: T;
   try {

@@ -9,7 +9,7 @@ import { Frames } from './frames.js';
 import { JuteError, JuteReader, JuteWriter } from './jute.js';
 import { CLOSE, type Hello, helloFrame, login, PING, type Request, readWelcome, type Welcome } from './requests.js';
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly host: EngineHost;
   /** Of the ensemble, for people. */
   readonly name: string;

@@ -1,7 +1,6 @@
 /** What ZooKeeper and the network say when they fail. */
 import { JournalError } from '../../local/journal/journal.js';
 import { storeError } from '../store/partition/failures.js';
-import type { ZooKeeperAddress } from './address.js';
 
 /** The codes that somebody looks at. */
 export const CODE = {
@@ -53,8 +52,14 @@ export function unfit(what: string, cause?: unknown): JournalError {
   return new JournalError('unfit', `${what}; ${toDo}`, cause === undefined ? {} : { cause });
 }
 
+/** Who was asked, and as whom. */
+interface Asked {
+  readonly name: string;
+  readonly user: string | undefined;
+}
+
 /** An error of whatever kind, as one of the registry. */
-export function asJournalError({ name, user }: ZooKeeperAddress, error: unknown): JournalError {
+export function asJournalError({ name, user }: Asked, error: unknown): JournalError {
   if (error instanceof JournalError) return error;
   if (isCode(error, CODE.noAuth) && error instanceof ZooKeeperError) return rightError(name, user, error);
   if (isCode(error, CODE.authFailed)) return unfit(`${name} lets nobody log in by digest`, error);

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { JuteError } from './jute.js';
 
 /** A server sends nothing longer unless somebody has stored it (`jute.maxbuffer` is 1 MiB): ours is far below. */
-export const LONGEST_FRAME = 4 * 1024 * 1024;
+const LONGEST_FRAME = 4 * 1024 * 1024;
 const HEAD = 4;
 
 /** Cuts what comes in into frames. What it keeps is less than one frame of the longest. */

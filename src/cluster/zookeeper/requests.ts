@@ -21,7 +21,7 @@ export interface Operation {
   read(from: JuteReader): unknown;
 }
 
-export interface Stat {
+interface Stat {
   /** Of the write that changed it last. */
   readonly mzxid: bigint;
   readonly version: number;
@@ -127,7 +127,7 @@ export function getData(path: string, watch = false): Request<Found> {
   };
 }
 
-export interface Children {
+interface Children {
   readonly names: readonly string[];
   readonly stat: Stat;
 }

@@ -3,7 +3,7 @@ import type { ZooKeeperConnection } from '../../zookeeper/connection.js';
 import { CODE, isCode } from '../../zookeeper/failures.js';
 import { type Found, getChildren, getData, type Operation, setData } from '../../zookeeper/requests.js';
 
-export interface Contents {
+interface Contents {
   /** All that stand there, in no order. */
   readonly names: readonly string[];
   /** What was wanted of them, by name. */

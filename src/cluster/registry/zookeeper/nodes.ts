@@ -23,7 +23,7 @@ function nodeName(text: string): string {
 }
 
 /** A member's node, as its name says. */
-export interface MemberNode {
+interface MemberNode {
   readonly name: string;
   /** Of the member. */
   readonly id: string;

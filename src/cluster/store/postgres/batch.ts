@@ -13,7 +13,7 @@ export interface PostgresBatch extends Packed {
 }
 
 /** In their order, as parameters. */
-export type BatchArrays = Pick<PostgresBatch, 'deletedKinds' | 'deletedKeys' | 'putKinds' | 'putKeys' | 'putValues'>;
+type BatchArrays = Pick<PostgresBatch, 'deletedKinds' | 'deletedKeys' | 'putKinds' | 'putKeys' | 'putValues'>;
 
 /** @param changes one for each row at most: a statement takes a row once */
 export function pack(changes: readonly StoredChange[]): PostgresBatch {
