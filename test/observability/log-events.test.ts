@@ -122,7 +122,8 @@ test('S428: a line of a running sidecar has its name', async (t) => {
     log.error({ partitions: [1] }, 'trouble with 1 partition of the cluster');
     log.warn({ event: 'settings_doubtful' }, 'stopped');
     log.warn({ event: 'mine' }, 'a text without a name');
-    log.info('not ready');`;
+    log.info('joined the cluster');
+    log.info('a text without a name');`;
   const { stderr } = await shell('"$1" "$2"', process.execPath, await put(folder, 'log.mjs', script));
   const lines: readonly { readonly event?: string; readonly msg: string }[] = stderr
     .trim()
@@ -130,6 +131,6 @@ test('S428: a line of a running sidecar has its name', async (t) => {
     .map((line) => JSON.parse(line));
   assert.deepEqual(
     lines.map(({ event }) => event),
-    ['listening', 'partitions_trouble', 'settings_doubtful', 'mine', undefined],
+    ['listening', 'partitions_trouble', 'settings_doubtful', 'mine', 'cluster_joined', undefined],
   );
 });
