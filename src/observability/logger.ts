@@ -25,10 +25,10 @@ export async function createLogger({ level, terminal }: LogOptions): Promise<Log
       // Fields have their formatter; here are message and what is put into it.
       logMethod(args, method) {
         const [first, message, ...rest] = args;
-        if (message === undefined) {
-          const fields = typeof first === 'string' ? named({}, first) : undefined;
-          method.apply(this, fields === undefined ? [harmlessText(first)] : [fields, harmlessText(first)]);
-        } else method.apply(this, [named(first, message), harmless(message), ...rest.map(harmlessText)]);
+        if (message !== undefined)
+          method.apply(this, [named(first, message), harmless(message), ...rest.map(harmlessText)]);
+        else if (typeof first === 'string') method.apply(this, [named({}, first), harmless(first)]);
+        else method.apply(this, [first]);
       },
     },
   };
