@@ -3,9 +3,14 @@ import { openRedisRegistry } from '../../src/cluster/registry/redis/redis-regist
 import type { Registry } from '../../src/cluster/registry/registry.js';
 import { HELD } from '../support/cluster/held-clock.js';
 import { needs } from '../support/needed-program.js';
-import { REDIS, type TestRedis } from '../support/redis.js';
+import { REDIS, type TestRedis, VALKEY } from '../support/redis.js';
 import { RedisScene, sharedRedis } from './redis-scene.js';
 import { type RegistryPlace, registrySuite } from './registry-suite.js';
+
+describe('with a real Valkey', needs([VALKEY]), () => {
+  const valkey = sharedRedis([], VALKEY);
+  registrySuite('the registry in Valkey', (t) => placeIn(t, valkey()));
+});
 
 describe('with a real Redis', needs([REDIS]), () => {
   const redis = sharedRedis();

@@ -1,15 +1,15 @@
 /** A cluster's place in a real Redis. */
 import { after, before } from 'node:test';
 import { RawRedis } from '../support/cluster/raw-redis.js';
-import { type Cleanup, TestRedis } from '../support/redis.js';
+import { type Cleanup, REDIS, TestRedis } from '../support/redis.js';
 import { ProxiedScene } from './proxied-scene.js';
 
 /** One server for all tests of a suite; to be called within it. @returns who has it once they run */
-export function sharedRedis(settings: readonly string[] = []): () => TestRedis {
+export function sharedRedis(settings: readonly string[] = [], program = REDIS): () => TestRedis {
   const cleanups: (() => Promise<void> | void)[] = [];
   let redis: TestRedis | undefined;
   before(async () => {
-    redis = await TestRedis.start({ after: (task) => void cleanups.push(task) }, settings);
+    redis = await TestRedis.start({ after: (task) => void cleanups.push(task) }, settings, program);
   });
   after(async () => {
     for (const task of cleanups) await task();

@@ -6,10 +6,15 @@ import { openRedisStore } from '../../src/cluster/store/redis/redis-store.js';
 import { itemRow, puts } from '../local/journal/rows.js';
 import { HELD } from '../support/cluster/held-clock.js';
 import { needs } from '../support/needed-program.js';
-import { REDIS, type TestRedis } from '../support/redis.js';
+import { REDIS, type TestRedis, VALKEY } from '../support/redis.js';
 import { RedisScene, sharedRedis } from './redis-scene.js';
 import { claim, type OpenOptions, RECORD, type StorePlace } from './store-place.js';
 import { storeSuite } from './store-suite.js';
+
+describe('with a real Valkey', needs([VALKEY]), () => {
+  const valkey = sharedRedis([], VALKEY);
+  storeSuite('the store in Valkey', (t) => placeIn(t, valkey()));
+});
 
 describe('with a real Redis', needs([REDIS]), () => {
   const redis = sharedRedis();

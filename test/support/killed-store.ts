@@ -2,7 +2,7 @@
 import { ETCD, TestEtcd } from './etcd.js';
 import type { NeededProgram } from './needed-program.js';
 import { POSTGRES, TestPostgres } from './postgres.js';
-import { type Cleanup, REDIS, TestRedis } from './redis.js';
+import { type Cleanup, REDIS, TestRedis, VALKEY } from './redis.js';
 import { JAVA, TestZooKeeper, ZOOKEEPER } from './zookeeper.js';
 
 export interface KilledStore {
@@ -23,6 +23,10 @@ export const STORES = {
   redis: {
     needs: REDIS,
     start: (cleanup) => TestRedis.start(cleanup, ['--appendonly', 'yes', '--appendfsync', 'always']),
+  },
+  valkey: {
+    needs: VALKEY,
+    start: (cleanup) => TestRedis.start(cleanup, ['--appendonly', 'yes', '--appendfsync', 'always'], VALKEY),
   },
   postgres: { needs: POSTGRES, start: (cleanup) => TestPostgres.start(cleanup) },
 } as const satisfies Readonly<Record<string, StoreKind>>;

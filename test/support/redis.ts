@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { freePort } from './free-port.js';
 import { GuardedProcess } from './guarded-process.js';
 import { type NeededProgram, pathOf } from './needed-program.js';
@@ -10,6 +11,13 @@ export const REDIS: NeededProgram = {
   name: 'redis-server',
   install:
     'On Debian and Ubuntu: apt-get install redis-server (and, unless you want it for yourself: systemctl disable --now redis-server).',
+};
+
+/** It speaks as Redis, and is started as Redis. */
+export const VALKEY: NeededProgram = {
+  name: 'valkey-server',
+  places: [fileURLToPath(new URL('../../../.cache/valkey/bin/valkey-server', import.meta.url))],
+  install: 'With Python 3.10 or newer: .ci/python-programs puts it into .cache/valkey.',
 };
 
 /** It takes a tenth of a second on an idle machine. */
@@ -28,13 +36,14 @@ export class TestRedis {
     readonly port: number,
     private readonly folder: string,
     private readonly settings: readonly string[],
+    private readonly program: NeededProgram,
   ) {}
 
   /** @param settings as on the command line; without any, nothing is kept on disk */
-  static async start(cleanup: Cleanup, settings: Settings = []): Promise<TestRedis> {
+  static async start(cleanup: Cleanup, settings: Settings = [], program = REDIS): Promise<TestRedis> {
     const folder = await mkdtemp(join(tmpdir(), 'keyturn-redis-'));
     const port = await freePort();
-    const redis = new TestRedis(port, folder, typeof settings === 'function' ? settings(port) : settings);
+    const redis = new TestRedis(port, folder, typeof settings === 'function' ? settings(port) : settings, program);
     cleanup.after(async () => {
       await redis.kill();
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -52,7 +61,7 @@ export class TestRedis {
     const own = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.folder, '--save', ''];
     // The only variables: no setting of this machine's own Redis counts.
     const env = { PATH: process.env['PATH'], LANG: 'C.UTF-8' };
-    this.#process = new GuardedProcess(pathOf(REDIS), [...own, ...this.settings], env);
+    this.#process = new GuardedProcess(pathOf(this.program), [...own, ...this.settings], env);
     await this.#process.says(/Ready to accept connections/, LONGEST_START_MS);
   }
 
