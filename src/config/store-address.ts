@@ -34,7 +34,7 @@ const REDIS = 'redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], or rediss:// for 
 const LONGEST = 2_048;
 
 /** What is going to be known: whoever writes it now made no mistake of spelling. */
-const STORES_LATER = ['redis+sentinel', 'redis+cluster'];
+const STORES_LATER = ['redis+cluster'];
 const REGISTRIES_LATER = STORES_LATER;
 
 interface Known {

@@ -4,6 +4,7 @@ import { describe, it, type TestContext, test } from 'node:test';
 import { redisAddress } from '../../src/cluster/redis/address.js';
 import type { RedisConnection } from '../../src/cluster/redis/connection.js';
 import { RedisServer } from '../../src/cluster/redis/server.js';
+import { oneAddress } from '../../src/cluster/redis/source.js';
 import { ChunkRoom, readChunks } from '../../src/cluster/store/redis/read.js';
 import { JournalError } from '../../src/local/journal/journal.js';
 import { HELD, HeldClock } from '../support/cluster/held-clock.js';
@@ -43,7 +44,7 @@ async function scene(t: TestContext, redis: TestRedis) {
   const proxy = await LossyProxy.start(t, redis.port);
   const clock = new HeldClock();
   const address = redisAddress(`redis://127.0.0.1:${proxy.port}`);
-  const server = await RedisServer.open(address, { clock, deadline: HELD, connections: 1, each: 100 });
+  const server = await RedisServer.open(oneAddress(address), { clock, deadline: HELD, connections: 1, each: 100 });
   t.after(() => server.close());
   const room = new ChunkRoom();
   const asked: Promise<unknown>[] = [];

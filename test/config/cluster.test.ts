@@ -82,7 +82,8 @@ describe('a cluster', () => {
 
 // biome-ignore format: a table, a row a line
 const REFUSED: readonly (readonly [yaml: string, ...problems: readonly RegExp[]])[] = [
-  ['store: redis+sentinel://h:1/m', /^store .*is "redis\+sentinel:\/\/h:1\/m", and this version does not know redis\+sentinel yet; must be memory, or redis:/],
+  ['store: redis+sentinel://h:1', /^store .*and the name of the master stands behind the sentinels: \/MASTER, or \/MASTER\/DATABASE; must be memory, or redis:/],
+  ['store: redis+sentinel://h/m/x', /the name of the master stands behind/],
   ['store: redis+cluster://h', /does not know redis\+cluster yet/],
   ['store: postgres://h', /^store .*and a database is named behind the hosts: \/DATABASE; must be memory, or redis:.*, or postgres:\/\/\[USER/],
   ['store: postgres://h,,g/db', /which names no host/],
@@ -215,7 +216,7 @@ describe('a password', () => {
     `redis://:${SECRET}?a@h`,
     `redis://h?password=${SECRET}`,
     `redis://:%zz${SECRET}@h`,
-    `redis+sentinel://:${SECRET}@h/m`,
+    `redis+sentinel://:${SECRET}@h`,
     `zookeeper://u:${SECRET}@h/a//b`,
     `zookeeper://u:${SECRET}@h?x=1`,
     `postgres://u:${SECRET}@h`,

@@ -3,6 +3,7 @@ import { ETCD, TestEtcd } from './etcd.js';
 import type { NeededProgram } from './needed-program.js';
 import { POSTGRES, TestPostgres } from './postgres.js';
 import { type Cleanup, REDIS, TestRedis, VALKEY } from './redis.js';
+import { TestSentinels } from './sentinel.js';
 import { JAVA, TestZooKeeper, ZOOKEEPER } from './zookeeper.js';
 
 export interface KilledStore {
@@ -27,6 +28,13 @@ export const STORES = {
   valkey: {
     needs: VALKEY,
     start: (cleanup) => TestRedis.start(cleanup, ['--appendonly', 'yes', '--appendfsync', 'always'], VALKEY),
+  },
+  sentinel: {
+    needs: REDIS,
+    start: async (cleanup) => {
+      const redis = await TestSentinels.start(cleanup, 2, ['--appendonly', 'yes', '--appendfsync', 'always']);
+      return { url: redis.url, kill: () => redis.kill(), start: () => redis.restart() };
+    },
   },
   postgres: { needs: POSTGRES, start: (cleanup) => TestPostgres.start(cleanup) },
 } as const satisfies Readonly<Record<string, StoreKind>>;

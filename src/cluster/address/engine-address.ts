@@ -6,7 +6,7 @@ export interface EngineHost {
 }
 
 /** An address, taken apart. What is encoded in it is decoded. */
-interface EngineAddress {
+export interface EngineAddress {
   readonly scheme: string;
   /** At least one, at most {@link MOST_HOSTS}. */
   readonly hosts: readonly EngineHost[];

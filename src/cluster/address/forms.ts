@@ -13,6 +13,15 @@ export const ZOOKEEPER: EngineForm = {
   pathText: 'behind the hosts stands the path of a node, as /keyturn or /apps/keyturn',
 };
 
+export const SENTINEL: EngineForm = {
+  schemes: ['redis+sentinel', 'rediss+sentinel'],
+  form: 'redis+sentinel://[USER:PASSWORD@]SENTINEL[:PORT][,SENTINEL[:PORT]…]/MASTER[/DATABASE]',
+  port: 26_379,
+  several: true,
+  path: /^[A-Za-z0-9_.-]{1,128}(\/\d{1,5})?$/,
+  pathText: 'the name of the master stands behind the sentinels: /MASTER, or /MASTER/DATABASE',
+};
+
 const POSTGRES: EngineForm = {
   schemes: ['postgres', 'postgresql'],
   form: 'postgres://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=disable|require|verify-full]',
@@ -33,6 +42,6 @@ const ETCD: EngineForm = {
 };
 
 /** Of `store`, and of `registry`. */
-export const STORE_FORMS: readonly EngineForm[] = [POSTGRES];
+export const STORE_FORMS: readonly EngineForm[] = [SENTINEL, POSTGRES];
 /** Of `registry` alone. */
 export const REGISTRY_FORMS: readonly EngineForm[] = [ETCD, ZOOKEEPER];

@@ -109,6 +109,11 @@ export class Pool<C extends Connection> {
     for (const waiting of this.#waiting.splice(0)) this.#refuse(waiting);
   }
 
+  /** Another server counts now: connections with the one before are of no use, whatever it answers. */
+  protected leave(): void {
+    for (const { connection } of [...this.#lanes]) connection.destroy();
+  }
+
   /** The one with the least to do, with one thing more to do. */
   #take(): Lane<C> | undefined {
     let best: Lane<C> | undefined;

@@ -19,6 +19,10 @@ export class RawRedis {
     return new RawRedis(client);
   }
 
+  end(): void {
+    this.client.destroy();
+  }
+
   ask(...args: string[]): Promise<unknown> {
     return this.client.sendCommand(args);
   }

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../../../local/clock.js';
-import { redisAddress } from '../../redis/address.js';
+import { redisSource } from '../../redis/open-source.js';
 import { checkRights, type Right } from '../../redis/rights.js';
 import { Script } from '../../redis/script.js';
 import { RedisServer, startDeadline } from '../../redis/server.js';
@@ -99,12 +99,12 @@ export async function openRedisRegistry(url: string, options: RedisRegistryOptio
   const { cluster, deadline = DEADLINE, replicas = 'auto', clock = systemClock } = options;
   const start = options.startDeadline === undefined ? {} : { startDeadline: options.startDeadline };
   const patience = { deadline, clock, ...start };
-  const server = await RedisServer.open(redisAddress(url), { ...patience, connections: 1, each: AT_ONCE });
+  const server = await RedisServer.open(await redisSource(url, clock), { ...patience, connections: 1, each: AT_ONCE });
   try {
     await server.use((connection) =>
       checkRights(connection, RIGHTS, `{${cluster}.members}:probe`, startDeadline(patience)),
     );
-    const wanted = replicas === 'auto' ? server.facts.replicas : replicas;
+    const wanted = replicas === 'auto' ? server.replicas : replicas;
     return new RedisRegistry(server, `{${cluster}.members}:`, wanted, Math.floor(deadline * FOR_REPLICAS));
   } catch (error) {
     server.close();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../../local/clock.js';
-import { redisAddress } from '../../redis/address.js';
 import type { RedisConnection } from '../../redis/connection.js';
+import { redisSource } from '../../redis/open-source.js';
 import { checkRights, type Right } from '../../redis/rights.js';
 import { RedisServer, startDeadline } from '../../redis/server.js';
 import type {
@@ -93,17 +93,16 @@ export async function openRedisStore(url: string, options: RedisStoreOptions): P
   }
   // A connection waits with what it has written for its replicas, and with all behind that.
   const shape = replicas === 0 ? { connections: 2, each: AT_ONCE / 2 } : { connections: AT_ONCE, each: 1 };
-  const address = redisAddress(url);
   const start = options.startDeadline === undefined ? {} : { startDeadline: options.startDeadline };
   const patience = { deadline, clock, ...start };
-  const server = await RedisServer.open(address, { ...patience, ...shape });
+  const server = await RedisServer.open(await redisSource(url, clock), { ...patience, ...shape });
   try {
     await server.use((connection) =>
       checkRights(connection, RIGHTS, `{${cluster}.probe}:own`, startDeadline(patience)),
     );
-    const wanted = replicas === 'auto' ? server.facts.replicas : replicas;
+    const wanted = replicas === 'auto' ? server.replicas : replicas;
     // Large answers of a partition that is read hold up no write.
-    const reader = await RedisServer.open(address, {
+    const reader = await RedisServer.open(await redisSource(url, clock), {
       deadline,
       clock,
       connections: 2,

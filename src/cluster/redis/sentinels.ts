@@ -1,0 +1,173 @@
+import type { Clock } from '../../local/clock.js';
+import { JournalError } from '../../local/journal/journal.js';
+import { type EngineAddress, type EngineHost, engineAddress, hostName } from '../address/engine-address.js';
+import { SENTINEL } from '../address/forms.js';
+import { storeError } from '../store/partition/failures.js';
+import type { RedisAddress } from './address.js';
+import { RedisConnection } from './connection.js';
+import type { RedisSource } from './source.js';
+
+/** How often all sentinels are asked, ms: a master that is cut off from them answers on, and has been replaced. */
+const ASK_EVERY = 1_000;
+
+const REFUSED = /has no password, and one is given|refuses user or password/;
+
+/** What a sentinel says. */
+interface Told extends EngineHost {
+  /** Grows with every failover: of two that say otherwise the one with the larger one knows more. */
+  readonly epoch: number;
+}
+
+/**
+ * The master of a name, as sentinels see it. All of them are asked at once, and the one whose failover is the latest is believed: one
+ * that is cut off from the others knows an old one.
+ */
+export class Sentinels implements RedisSource {
+  readonly name: string;
+  onMoved: (() => void) | undefined;
+  readonly #address: EngineAddress;
+  readonly #master: string;
+  readonly #database: number;
+  readonly #tls: boolean;
+  readonly #connections = new Map<string, Promise<RedisConnection>>();
+  /** Where the last one was that was found. */
+  #found: string | undefined;
+  #callOff: (() => void) | undefined;
+  #isClosed = false;
+
+  /** @throws JournalError `unfit` */
+  constructor(
+    url: string,
+    private readonly clock: Clock,
+  ) {
+    const address = engineAddress(url, [SENTINEL]);
+    if (typeof address === 'string') throw storeError('unfit', `the address of the sentinels is one ${address}`);
+    this.#address = address;
+    const [master = '', database = '0'] = address.path.split('/');
+    this.#master = master;
+    this.#database = Number(database);
+    this.#tls = address.scheme.startsWith('rediss');
+    this.name = address.name;
+  }
+
+  async find(deadline: number): Promise<RedisAddress> {
+    const told = await this.#ask(deadline);
+    this.#found = hostName(told);
+    this.#watch();
+    return this.#redisAt(told);
+  }
+
+  /** One less than there are: the death of one server stops nothing. */
+  replicasOf(connected: number): number {
+    return Math.max(0, connected - 1);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#callOff?.();
+    for (const name of [...this.#connections.keys()]) this.#leave(name);
+  }
+
+  #watch(): void {
+    if (this.#isClosed || this.#callOff !== undefined) return;
+    this.#callOff = this.clock.after(ASK_EVERY, () => {
+      this.#callOff = undefined;
+      void this.#look().finally(() => this.#watch());
+    });
+  }
+
+  async #look(): Promise<void> {
+    // None that answers: who writes notices by itself.
+    const told = await this.#ask(ASK_EVERY).catch(() => undefined);
+    if (told === undefined || this.#isClosed || this.#found === undefined || hostName(told) === this.#found) return;
+    this.#found = hostName(told);
+    this.onMoved?.();
+  }
+
+  /** @throws JournalError */
+  async #ask(deadline: number): Promise<Told> {
+    const asked = await Promise.allSettled(this.#address.hosts.map((host) => this.#askOne(host, deadline)));
+    const answers = asked.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+    const [latest] = answers.sort((a, b) => b.epoch - a.epoch);
+    if (latest !== undefined) return latest;
+    if (asked.some(({ status }) => status === 'fulfilled'))
+      throw storeError('unfit', `no sentinel of ${this.name} knows a master called ${JSON.stringify(this.#master)}`);
+    const [failed] = asked.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+    if (failed instanceof JournalError && failed.problem === 'unfit') throw failed;
+    throw storeError('io', `no sentinel of ${this.name} answers: ${textOf(failed)}`, failed);
+  }
+
+  /** @returns empty: it knows no such master */
+  async #askOne(host: EngineHost, deadline: number): Promise<readonly Told[]> {
+    const name = hostName(host);
+    const connection = await this.#connected(name, host, deadline);
+    try {
+      const answer = await connection.ask(['SENTINEL', 'MASTER', this.#master], deadline);
+      return toldBy(answer);
+    } catch (error) {
+      if (error instanceof JournalError && /No such master/i.test(error.message)) return [];
+      this.#leave(name);
+      throw error;
+    }
+  }
+
+  #connected(name: string, host: EngineHost, deadline: number): Promise<RedisConnection> {
+    const there = this.#connections.get(name);
+    if (there !== undefined) return there;
+    const opened = this.#open(host, deadline);
+    this.#connections.set(name, opened);
+    opened.then(
+      (connection) => {
+        connection.onEnd = () => this.#connections.delete(name);
+        if (this.#isClosed || !connection.isOpen) this.#leave(name);
+      },
+      () => this.#connections.delete(name),
+    );
+    return opened;
+  }
+
+  /** With user and password of the address; one that does not know them is asked without. */
+  async #open(host: EngineHost, deadline: number): Promise<RedisConnection> {
+    const patience = { deadline, clock: this.clock };
+    const address = { ...this.#redisAt(host), database: 0, name: `the sentinel ${hostName(host)}` };
+    try {
+      return await RedisConnection.open(address, patience, deadline);
+    } catch (error) {
+      const isRefused = error instanceof JournalError && REFUSED.test(error.message);
+      if (!isRefused || address.password === undefined) throw error;
+      const nobody = { ...address, username: undefined, password: undefined };
+      return RedisConnection.open(nobody, patience, deadline).catch(() => {
+        throw error;
+      });
+    }
+  }
+
+  #leave(name: string): void {
+    const connection = this.#connections.get(name);
+    this.#connections.delete(name);
+    void connection?.then(
+      (one) => one.destroy(),
+      () => undefined,
+    );
+  }
+
+  #redisAt({ host, port }: EngineHost): RedisAddress {
+    const { username, password } = this.#address;
+    const name = `${hostName({ host, port })}, the master of ${this.name},`;
+    return { host, port, tls: this.#tls, username, password, database: this.#database, name };
+  }
+}
+
+/** Of fields and values one after another. */
+function toldBy(answer: unknown): readonly Told[] {
+  const fields = new Map<string, string>();
+  const flat: readonly unknown[] = Array.isArray(answer) ? answer : [];
+  for (let at = 0; at + 1 < flat.length; at += 2) fields.set(String(flat[at]), String(flat[at + 1]));
+  const [host, port] = [fields.get('ip') ?? '', Number(fields.get('port'))];
+  if (host === '' || !Number.isInteger(port)) return [];
+  return [{ host, port, epoch: Number(fields.get('config-epoch') ?? 0) }];
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? (error.message.split('; ')[0] ?? '') : String(error);
+}
