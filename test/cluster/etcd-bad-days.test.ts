@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { openEtcdRegistry } from '../../src/cluster/registry/etcd/etcd-registry.js';
 import type { Member, Registry } from '../../src/cluster/registry/registry.js';
+import { KVService, TxnResponse } from '../../src/grpc/gen/etcdserverpb/rpc.js';
 import { JournalError, type JournalProblem } from '../../src/local/journal/journal.js';
 import { until } from '../cli/keyturn-process.js';
 import { LossyProxy } from '../support/cluster/lossy-proxy.js';
@@ -49,6 +50,12 @@ async function renewed(registry: Registry): Promise<void> {
   });
 }
 
+async function ctl(ports: readonly number[], ...words: readonly string[]): Promise<string> {
+  const env = { PATH: process.env['PATH'], ETCDCTL_API: '3' };
+  const endpoints = `--endpoints=${ports.map((port) => `127.0.0.1:${port}`).join(',')}`;
+  return (await run(pathOf(ETCDCTL), [endpoints, ...words], { env })).stdout;
+}
+
 describe('bad days of a real etcd', needs([ETCD, ETCDCTL]), () => {
   it('S495: members die, one after the other; sessions stay, and without a majority it is said that nothing is known', async (t) => {
     const all = await TestEtcd.several(t, 3);
@@ -75,6 +82,49 @@ describe('bad days of a real etcd', needs([ETCD, ETCDCTL]), () => {
     assert.deepEqual(await registry.members(), [ME]);
   });
 
+  it('S495: a leader that stands still for 6 s is replaced; a session that is renewed stays, one that is not ends by itself', async (t) => {
+    const all = await TestEtcd.several(t, 3);
+    const ports = all.map(({ port }) => port);
+    const registry = await opened(t, ports);
+    await registry.join(ME, LONG);
+    const status = await ctl(ports, 'endpoint', 'status');
+    const leader = all.find(({ port }) => new RegExp(`:${port}, [^,]*, [^,]*, [^,]*, true,`).test(status));
+    assert.ok(leader, status);
+    leader.signal('SIGSTOP');
+    const stopped = performance.now();
+    try {
+      await renewed(registry);
+      await registry.join({ ...ME, id: 'silent' }, 1_000);
+      await until('who is silent is over', async () => {
+        const members = await registry.members().catch(() => undefined);
+        return members?.length === 1 && performance.now() - stopped > 6_000;
+      });
+      await renewed(registry);
+    } finally {
+      leader.signal('SIGCONT');
+    }
+    await renewed(registry);
+    assert.deepEqual(await registry.members(), [ME]);
+    assert.equal(await registry.renew({ ...ME, id: 'silent' }, 1_000), false);
+  });
+
+  it('S498: a renewal for another time whose answer is lost is known again by the next one', async (t) => {
+    const etcd = await TestEtcd.start(t);
+    const proxy = await LossyProxy.start(t, etcd.port);
+    const registry = await opened(t, [proxy.port]);
+    await registry.join(ME, LONG);
+    // The first answer is that of the lease, the second one of the key.
+    let passed = 0;
+    t.mock.method(KVService.txn, 'responseDeserialize', (bytes: Buffer) => {
+      passed += 1;
+      if (passed === 1) throw new Error('the answer is lost');
+      return TxnResponse.decode(bytes);
+    });
+    await assert.rejects(registry.renew(ME, 2 * LONG), JournalError);
+    assert.equal(await registry.renew(ME, 2 * LONG), true);
+    assert.deepEqual(await registry.members(), [ME]);
+  });
+
   it('S496: an endpoint that is silent is left for the next one', async (t) => {
     const etcd = await TestEtcd.start(t);
     const [one, other] = [await LossyProxy.start(t, etcd.port), await LossyProxy.start(t, etcd.port)];
@@ -91,10 +141,7 @@ describe('bad days of a real etcd', needs([ETCD, ETCDCTL]), () => {
 
   it('S497: whoever may not use it is told why, without a password', async (t) => {
     const etcd = await TestEtcd.start(t);
-    const ctl = (...words: readonly string[]) =>
-      run(pathOf(ETCDCTL), [`--endpoints=127.0.0.1:${etcd.port}`, ...words], {
-        env: { PATH: process.env['PATH'], ETCDCTL_API: '3' },
-      });
+    const people = (...words: readonly string[]) => ctl([etcd.port], ...words);
     const at = (user: string) => `etcd://${user}127.0.0.1:${etcd.port}`;
     const refused = async (url: string, problem: JournalProblem, says: RegExp) => {
       await assert.rejects(openEtcdRegistry(url, { ...OPTIONS, startDeadline: 5_000 }), (error: unknown) => {
@@ -109,15 +156,15 @@ describe('bad days of a real etcd', needs([ETCD, ETCDCTL]), () => {
     await refused('etcd://127.0.0.1:1', 'io', /nothing listens there/);
     await refused('etcd://no.such.host.invalid', 'io', /no machine is known by that name/);
     await refused(`etcds://127.0.0.1:${etcd.port}`, 'io', /etcd at .* cannot be reached/);
-    await ctl('user', 'add', 'root:geheim');
-    await ctl('user', 'add', 'keyturn:ge:heim');
-    await ctl('role', 'add', 'keyturn');
-    await ctl('user', 'grant-role', 'keyturn', 'keyturn');
-    await ctl('auth', 'enable');
+    await people('user', 'add', 'root:geheim');
+    await people('user', 'add', 'keyturn:ge:heim');
+    await people('role', 'add', 'keyturn');
+    await people('user', 'grant-role', 'keyturn', 'keyturn');
+    await people('auth', 'enable');
     await refused(at(''), 'unfit', /wants a user, and none is given/);
     await refused(at('root:falsch@'), 'unfit', /refuses user or password/);
     await refused(at('keyturn:ge%3Aheim@'), 'unfit', /the user keyturn of .* may not use the keys of the cluster/);
-    await ctl('--user=root:geheim', 'role', 'grant-permission', 'keyturn', 'readwrite', '--prefix=true', 'c/');
+    await people('--user=root:geheim', 'role', 'grant-permission', 'keyturn', 'readwrite', '--prefix=true', 'c/');
     const registry = await openEtcdRegistry(at('keyturn:ge%3Aheim@'), OPTIONS);
     t.after(() => registry.close());
     await registry.join(ME, LONG);

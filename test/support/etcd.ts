@@ -30,6 +30,7 @@ interface Place {
 
 export class TestEtcd {
   #process: GuardedProcess | undefined;
+  #pid = 0;
 
   private constructor(
     private readonly place: Place,
@@ -85,8 +86,17 @@ export class TestEtcd {
     };
     const flags = Object.entries(args).map(([flag, value]) => `--${flag}=${value}`);
     // The only variables: no setting of this machine's own etcd counts.
-    this.#process = new GuardedProcess(pathOf(ETCD), flags, { PATH: process.env['PATH'], LANG: 'C.UTF-8' });
-    await this.#process.says(READY, LONGEST_START_MS);
+    const shell = ['-c', 'echo "pid $$"; exec "$@"', 'sh', pathOf(ETCD)];
+    const started = new GuardedProcess('sh', [...shell, ...flags], { PATH: process.env['PATH'], LANG: 'C.UTF-8' });
+    this.#process = started;
+    const said = started.says(/^pid \d+$/, LONGEST_START_MS);
+    await Promise.all([said, started.says(READY, LONGEST_START_MS)]);
+    this.#pid = Number((await said).slice('pid '.length));
+  }
+
+  /** SIGSTOP, SIGCONT. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    process.kill(this.#pid, signal);
   }
 
   /** As `kill -9`. */

@@ -52,6 +52,8 @@ interface Session {
   readonly seconds: number;
   /** The record, as it was written last. */
   text: string;
+  /** With which it may be listed instead: it is not known whether that was done. */
+  maybe?: bigint | undefined;
 }
 
 class EtcdRegistry implements Registry {
@@ -75,7 +77,7 @@ class EtcdRegistry implements Registry {
   }
 
   async renew(member: Member, ttl: number): Promise<boolean> {
-    const session = this.#sessions.get(member.id);
+    const session = await this.#settled(member.id);
     if (session === undefined) return false;
     const isRenewed =
       session.seconds === secondsOf(ttl)
@@ -92,6 +94,8 @@ class EtcdRegistry implements Registry {
     const text = JSON.stringify(member);
     const key = this.#members + member.id;
     const compare = instead === undefined ? [] : [hasLease(key, instead)];
+    const session = this.#sessions.get(member.id);
+    if (session !== undefined) session.maybe = lease;
     const { succeeded } = await this.server.ask(KVService.txn, {
       compare,
       success: [put(key, text, lease)],
@@ -99,6 +103,18 @@ class EtcdRegistry implements Registry {
     });
     if (succeeded) this.#sessions.set(member.id, { lease, seconds, text });
     return succeeded;
+  }
+
+  /** After an answer that did not come it is found out which lease the member has. */
+  async #settled(id: string): Promise<Session | undefined> {
+    const session = this.#sessions.get(id);
+    if (session?.maybe === undefined) return session;
+    const compare = [hasLease(this.#members + id, session.maybe)];
+    const { succeeded } = await this.server.ask(KVService.txn, { compare, success: [], failure: [] });
+    // Granted for another time than this says: so the next renewal grants one anew.
+    const settled = succeeded ? { lease: session.maybe, seconds: 0, text: '' } : { ...session, maybe: undefined };
+    this.#sessions.set(id, settled);
+    return settled;
   }
 
   /** Whether it is listed still, with the record of now; then for how long. */
