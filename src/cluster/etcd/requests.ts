@@ -18,6 +18,16 @@ export function range(prefix: string, limit: number): RangeRequest {
   return { key, rangeEnd: end, limit: BigInt(limit) };
 }
 
+/**
+ * Reads this key as a majority has it. A transaction that compares and does nothing is answered by the server that was asked from what
+ * it has itself, however old that is, and without a majority; with this beside it, it is not (S495).
+ */
+export function asMajorityHas(key: string): RequestOp {
+  return {
+    request: { $case: 'requestRange', value: { key: Buffer.from(key), rangeEnd: Buffer.alloc(0), limit: 1n } },
+  };
+}
+
 export function put(key: string, value: string, lease = 0n): RequestOp {
   return { request: { $case: 'requestPut', value: { key: Buffer.from(key), value: Buffer.from(value), lease } } };
 }

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { KVService, LeaseService } from '../../../grpc/gen/etcdserverpb/rpc.js';
 import { type Clock, systemClock } from '../../../local/clock.js';
 import { etcdAddress } from '../../etcd/address.js';
-import { hasLease, isBelow, isMissing, put, range, remove, within } from '../../etcd/requests.js';
+import { asMajorityHas, hasLease, isBelow, isMissing, put, range, remove, within } from '../../etcd/requests.js';
 import { EtcdServer } from '../../etcd/server.js';
 import { homeOf, memberOf } from '../records.js';
 import type { HomeEntry, Member, Registry } from '../registry.js';
@@ -109,8 +109,12 @@ class EtcdRegistry implements Registry {
   async #settled(id: string): Promise<Session | undefined> {
     const session = this.#sessions.get(id);
     if (session?.maybe === undefined) return session;
-    const compare = [hasLease(this.#members + id, session.maybe)];
-    const { succeeded } = await this.server.ask(KVService.txn, { compare, success: [], failure: [] });
+    const key = this.#members + id;
+    const { succeeded } = await this.server.ask(KVService.txn, {
+      compare: [hasLease(key, session.maybe)],
+      success: [asMajorityHas(key)],
+      failure: [],
+    });
     // Granted for another time than this says: so the next renewal grants one anew.
     const settled = succeeded ? { lease: session.maybe, seconds: 0, text: '' } : { ...session, maybe: undefined };
     this.#sessions.set(id, settled);
@@ -122,7 +126,7 @@ class EtcdRegistry implements Registry {
     const key = this.#members + member.id;
     const text = JSON.stringify(member);
     const { lease } = session;
-    const success = text === session.text ? [] : [put(key, text, lease)];
+    const success = text === session.text ? [asMajorityHas(key)] : [put(key, text, lease)];
     const { succeeded } = await this.server.ask(KVService.txn, {
       compare: [hasLease(key, lease)],
       success,
