@@ -5,10 +5,10 @@ import type { ClusterStore } from '../../src/cluster/store/cluster-store.js';
 import { openPostgresStore, type PostgresStoreOptions } from '../../src/cluster/store/postgres/postgres-store.js';
 import { until } from '../cli/keyturn-process.js';
 import { itemRow, puts } from '../local/journal/rows.js';
-import { LossyProxy } from '../support/cluster/lossy-proxy.js';
 import { RawPostgres } from '../support/cluster/raw-postgres.js';
 import { needs } from '../support/needed-program.js';
 import { POSTGRES, TestPostgres } from '../support/postgres.js';
+import { postgresPair, written } from './postgres-scene.js';
 import { claim, isProblem, rowsOf } from './store-place.js';
 
 /** For those that wait for a server that is gone: whoever tries again tries until it is there, ms. */
@@ -37,7 +37,7 @@ describe('bad days of a real PostgreSQL', needs([POSTGRES]), () => {
   });
 
   it('S505: a batch waits for the standby; when home and primary die together nothing that was answered is lost', async (t) => {
-    const { primary, standby, url } = await pair(t);
+    const { primary, standby, url } = await postgresPair(t);
     await (await openPostgresStore(url, { cluster: 'c', replicas: 1 })).close();
     const store = await opened(t, url);
     let failovers = 0;
@@ -66,7 +66,7 @@ describe('bad days of a real PostgreSQL', needs([POSTGRES]), () => {
   });
 
   it('S506: a wait for the standby that somebody cancels is no answer: the batch is sent again', async (t) => {
-    const { primary, link } = await pair(t);
+    const { primary, link } = await postgresPair(t);
     const store = await opened(t, primary.url);
     const home = store.open(await claim(store));
     await home.write(puts([itemRow(1)]), 1);
@@ -92,7 +92,7 @@ describe('bad days of a real PostgreSQL', needs([POSTGRES]), () => {
   });
 
   it('S507: replicas 0 waits for no standby', async (t) => {
-    const { primary, link } = await pair(t);
+    const { primary, link } = await postgresPair(t);
     link.cut = 'both';
     const store = await opened(t, primary.url, { replicas: 0 });
     const home = store.open(await claim(store));
@@ -101,7 +101,7 @@ describe('bad days of a real PostgreSQL', needs([POSTGRES]), () => {
   });
 
   it('S508: of several servers the one that takes writes is found, wherever it stands', async (t) => {
-    const { primary, standby } = await pair(t);
+    const { primary, standby } = await postgresPair(t);
     const both = (...ports: readonly number[]) =>
       `postgres://owner@${ports.map((port) => `127.0.0.1:${port}`).join(',')}/postgres`;
     const store = await opened(t, both(standby.port, primary.port));
@@ -112,33 +112,3 @@ describe('bad days of a real PostgreSQL', needs([POSTGRES]), () => {
     );
   });
 });
-
-/** A primary that waits for its one standby, behind a proxy that can lose what goes between them. */
-async function pair(t: TestContext) {
-  const primary = await TestPostgres.start(t);
-  const raw = await RawPostgres.connect(t, primary.url);
-  const link = await LossyProxy.start(t, primary.port);
-  const standby = await primary.standby(t, 's1', link.port);
-  await raw.ask(`ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (s1)'`);
-  await raw.ask('SELECT pg_reload_conf()');
-  await until('the standby follows', async () => {
-    const found = await raw.ask(
-      `SELECT 1 FROM pg_stat_replication WHERE sync_state = 'quorum' AND state = 'streaming'`,
-    );
-    return found.length > 0;
-  });
-  const url = `postgres://owner@127.0.0.1:${primary.port},127.0.0.1:${standby.port}/postgres`;
-  return { primary, standby, link, url };
-}
-
-/** Tried until it is there, as a home does. */
-async function written(write: () => Promise<void>): Promise<void> {
-  for (;;) {
-    const failed = await write().then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    if (failed === undefined) return;
-    isProblem('io')(failed);
-  }
-}

@@ -1,9 +1,12 @@
 /** A cluster's place in a real PostgreSQL. */
 import { after, before } from 'node:test';
+import { until } from '../cli/keyturn-process.js';
+import { LossyProxy } from '../support/cluster/lossy-proxy.js';
 import { RawPostgres } from '../support/cluster/raw-postgres.js';
 import { TestPostgres } from '../support/postgres.js';
 import type { Cleanup } from '../support/redis.js';
 import { ProxiedScene } from './proxied-scene.js';
+import { isProblem } from './store-place.js';
 
 /** One server for all tests of a suite; to be called within it. @returns who has it once they run */
 export function sharedPostgres(settings: readonly string[] = []): () => TestPostgres {
@@ -32,5 +35,35 @@ export class PostgresScene<T extends object> extends ProxiedScene<T> {
 
   static async make<T extends object>(cleanup: Cleanup, postgres: TestPostgres): Promise<PostgresScene<T>> {
     return new PostgresScene<T>(cleanup, postgres.port, await RawPostgres.connect(cleanup, postgres.url));
+  }
+}
+
+/** A primary that waits for its one standby, behind a proxy that can lose what goes between them. */
+export async function postgresPair(t: Cleanup) {
+  const primary = await TestPostgres.start(t);
+  const raw = await RawPostgres.connect(t, primary.url);
+  const link = await LossyProxy.start(t, primary.port);
+  const standby = await primary.standby(t, 's1', link.port);
+  await raw.ask(`ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (s1)'`);
+  await raw.ask('SELECT pg_reload_conf()');
+  await until('the standby follows', async () => {
+    const found = await raw.ask(
+      `SELECT 1 FROM pg_stat_replication WHERE sync_state = 'quorum' AND state = 'streaming'`,
+    );
+    return found.length > 0;
+  });
+  const url = `postgres://owner@127.0.0.1:${primary.port},127.0.0.1:${standby.port}/postgres`;
+  return { primary, standby, link, url };
+}
+
+/** Tried until it is there, as a home does. */
+export async function written(write: () => Promise<void>): Promise<void> {
+  for (;;) {
+    const failed = await write().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (failed === undefined) return;
+    isProblem('io')(failed);
   }
 }

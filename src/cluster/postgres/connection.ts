@@ -31,12 +31,15 @@ const NUMBERS: ReadonlySet<number> = new Set([20, 21, 23, 701]);
  * What holds for a session whatever the server, the database or the role says otherwise.
  *
  * - `statement_timeout`: none. A statement that is cancelled while it waits for a standby has been committed here alone.
+ * - `client_min_messages`: that such a wait was cancelled is told as a warning and in no other way.
  * - Statements and transactions of a client that is gone end soon: they keep the guard of a partition from everybody, and a place
  *   from those who come.
  * - Plans: rows are found by their keys, whatever the statistics say of a table that was empty a moment ago.
  */
 const SESSION = [
   'statement_timeout=0',
+  'client_min_messages=warning',
+  'idle_session_timeout=0',
   'idle_in_transaction_session_timeout=5000',
   'lock_timeout=5000',
   'client_connection_check_interval=2000',
