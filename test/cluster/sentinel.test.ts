@@ -9,6 +9,8 @@ import { openRedisStore, type RedisStoreOptions } from '../../src/cluster/store/
 import { JournalError, type JournalProblem } from '../../src/local/journal/journal.js';
 import { until } from '../cli/keyturn-process.js';
 import { itemRow, puts } from '../local/journal/rows.js';
+import { RawRedis } from '../support/cluster/raw-redis.js';
+import { FakeClock } from '../support/fake-clock.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
 import { MASTER, TestSentinels } from '../support/sentinel.js';
@@ -43,8 +45,16 @@ async function fakeSentinel(
     socket.on('error', () => undefined);
     socket.on('data', (bytes) => {
       for (const [, words = ''] of bytes.toString('latin1').matchAll(/\*\d+\r\n((?:\$\d+\r\n[^\r]*\r\n)+)/g)) {
-        const { port, epoch } = says() ?? { port: 0, epoch: 0 };
-        const fields = ['ip', '127.0.0.1', 'port', String(port), 'config-epoch', String(epoch)];
+        const said = says();
+        if (said === undefined && /SENTINEL/i.test(words)) {
+          socket.write('-ERR No such master with that name\r\n');
+          continue;
+        }
+        const { port, epoch } = said ?? { port: 0, epoch: 0 };
+        const place = ['ip', '127.0.0.1', 'port', String(port)];
+        const fields = /GET-MASTER/i.test(words)
+          ? ['127.0.0.1', String(port)]
+          : [...place, 'config-epoch', String(epoch)];
         socket.write(/SENTINEL/i.test(words) ? `*${fields.length}\r\n${fields.map(bulk).join('')}` : '+PONG\r\n');
       }
     });
@@ -105,6 +115,92 @@ describe('a real Redis behind sentinels', needs([REDIS]), () => {
     told[1] = { port: next.port, epoch: 6 };
     await until('the old one is left', async () => failovers === 1);
     assert.equal(await store.hasRecord(), false);
+  });
+
+  it('S552: the next master is used as soon as it is one, though another replica does not follow it yet', async (t) => {
+    const redis = await TestSentinels.start(t, 2);
+    await redis.set('failover-timeout', '120000');
+    const store = await opened(t, redis.url);
+    let failovers = 0;
+    store.onFailover = () => (failovers += 1);
+    const first = await redis.master();
+    // The replica that does not become the master cannot follow the one that does: sentinels wait for it.
+    for (const { port } of redis.servers)
+      if (port !== first.port) await (await RawRedis.connect(t, port)).ask('CONFIG', 'SET', 'masterauth', 'none');
+    await redis.failOver();
+    await until('the next one is noticed', async () => failovers === 1);
+    assert.match(JSON.stringify(await redis.standing()), /failover_in_progress/);
+  });
+
+  it('S553: a master that was replaced is left, though the next one could not be reached at first', async (t) => {
+    const [old, next] = [await TestRedis.start(t), await TestRedis.start(t)];
+    await next.kill();
+    let told = { port: old.port, epoch: 5 };
+    let asked = 0;
+    const port = await fakeSentinel(t, () => {
+      asked += 1;
+      return told;
+    });
+    const clock = new FakeClock();
+    const store = await opened(t, `redis+sentinel://127.0.0.1:${port}/${MASTER}`, { clock });
+    let failovers = 0;
+    store.onFailover = () => (failovers += 1);
+    const before = asked;
+    told = { port: next.port, epoch: 6 };
+    // So many at once that another connection is wanted: it would be one with the next master.
+    const looks = Promise.allSettled(Array.from({ length: 50 }, () => store.look(4)));
+    await until('it is asked where the master is', async () => asked > before);
+    await next.start();
+    await until('the next one is used', async () => {
+      clock.advance(100);
+      return failovers === 1;
+    });
+    await looks;
+  });
+
+  it('S554: sentinels that know less than was told already are not believed, unless most of them say so', async (t) => {
+    const [old, next] = [await TestRedis.start(t), await TestRedis.start(t)];
+    const told: ({ port: number; epoch: number } | undefined)[] = [
+      { port: old.port, epoch: 5 },
+      { port: next.port, epoch: 6 },
+      { port: next.port, epoch: 6 },
+    ];
+    const asked = [0, 0, 0];
+    const ports = await Promise.all(
+      told.map((_, at) =>
+        fakeSentinel(t, () => {
+          asked[at] = (asked[at] ?? 0) + 1;
+          return told[at];
+        }),
+      ),
+    );
+    const clock = new FakeClock();
+    const url = `redis+sentinel://${ports.map((port) => `127.0.0.1:${port}`).join(',')}/${MASTER}`;
+    const store = await opened(t, url, { clock });
+    await store.record(RECORD);
+    let failovers = 0;
+    store.onFailover = () => (failovers += 1);
+    const askedAgain = async () => {
+      const [before = 0] = asked;
+      await until('they are asked again, and have answered', async () => {
+        clock.advance(100);
+        // Twice: the first answer has been taken then.
+        return (asked[0] ?? 0) >= before + 4;
+      });
+    };
+    // Those that know of the failover know nothing any more: the third one is alone.
+    told[1] = undefined;
+    told[2] = undefined;
+    await askedAgain();
+    assert.equal(await store.hasRecord(), true);
+    assert.equal(failovers, 0);
+    // Set up anew: all of them say it.
+    told[1] = { port: old.port, epoch: 1 };
+    told[2] = { port: old.port, epoch: 1 };
+    await until('the other one is used', async () => {
+      clock.advance(100);
+      return failovers === 1;
+    });
   });
 
   it('S462: what is wrong is told: nobody there, no such master, a wrong password', async (t) => {

@@ -62,6 +62,16 @@ export class TestSentinels {
     await this.#ask('SENTINEL', 'FAILOVER', MASTER);
   }
 
+  /** What the one says of the master that fails it over. */
+  standing(): Promise<unknown> {
+    return this.#ask('SENTINEL', 'MASTER', MASTER);
+  }
+
+  /** Of all of them. */
+  async set(setting: string, value: string): Promise<void> {
+    for (const port of this.ports) await ask(port, 'SENTINEL', 'SET', MASTER, setting, value);
+  }
+
   /** The master, as `kill -9`. */
   async kill(): Promise<void> {
     this.#killed = await this.master();
@@ -94,13 +104,17 @@ export class TestSentinels {
     }
   }
 
-  async #ask(...words: string[]): Promise<unknown> {
-    const raw = await RawRedis.connect({ after: () => undefined }, this.ports[0] ?? 0);
-    try {
-      return await raw.ask(...words);
-    } finally {
-      raw.end();
-    }
+  #ask(...words: string[]): Promise<unknown> {
+    return ask(this.ports[0] ?? 0, ...words);
+  }
+}
+
+async function ask(port: number, ...words: string[]): Promise<unknown> {
+  const raw = await RawRedis.connect({ after: () => undefined }, port);
+  try {
+    return await raw.ask(...words);
+  } finally {
+    raw.end();
   }
 }
 

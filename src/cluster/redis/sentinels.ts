@@ -32,6 +32,8 @@ export class Sentinels implements RedisSource {
   readonly #connections = new Map<string, Promise<RedisConnection>>();
   /** Where the last one was that was found. */
   #found: string | undefined;
+  /** The largest that a sentinel has told. */
+  #epoch = 0;
   #callOff: (() => void) | undefined;
   #isClosed = false;
 
@@ -52,7 +54,7 @@ export class Sentinels implements RedisSource {
 
   async find(deadline: number): Promise<RedisAddress> {
     const told = await this.#ask(deadline);
-    this.#found = hostName(told);
+    this.#take(told);
     this.#watch();
     return this.#redisAt(told);
   }
@@ -79,9 +81,15 @@ export class Sentinels implements RedisSource {
   async #look(): Promise<void> {
     // None that answers: who writes notices by itself.
     const told = await this.#ask(ASK_EVERY).catch(() => undefined);
-    if (told === undefined || this.#isClosed || this.#found === undefined || hostName(told) === this.#found) return;
+    if (told !== undefined && !this.#isClosed) this.#take(told);
+  }
+
+  /** Whoever finds out that it is another one: connections with the one before may be there, and answer. */
+  #take(told: Told): void {
+    const before = this.#found;
     this.#found = hostName(told);
-    this.onMoved?.();
+    this.#epoch = told.epoch;
+    if (before !== undefined && before !== this.#found) this.onMoved?.();
   }
 
   /** @throws JournalError */
@@ -89,7 +97,9 @@ export class Sentinels implements RedisSource {
     const asked = await Promise.allSettled(this.#address.hosts.map((host) => this.#askOne(host, deadline)));
     const answers = asked.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
     const [latest] = answers.sort((a, b) => b.epoch - a.epoch);
-    if (latest !== undefined) return latest;
+    if (latest !== undefined && this.#isBelieved(latest, answers.length)) return latest;
+    if (latest !== undefined)
+      throw storeError('io', `the sentinels of ${this.name} that answer do not know of the latest failover`);
     if (asked.some(({ status }) => status === 'fulfilled'))
       throw storeError('unfit', `no sentinel of ${this.name} knows a master called ${JSON.stringify(this.#master)}`);
     const [failed] = asked.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
@@ -97,13 +107,27 @@ export class Sentinels implements RedisSource {
     throw storeError('io', `no sentinel of ${this.name} answers: ${textOf(failed)}`, failed);
   }
 
-  /** @returns empty: it knows no such master */
+  /** A few that know less than was told already are cut off. Most of them are not: they have been set up anew. */
+  #isBelieved({ epoch }: Told, answered: number): boolean {
+    return epoch >= this.#epoch || answered * 2 > this.#address.hosts.length;
+  }
+
+  /**
+   * While a failover is under way the sentinel that leads it describes the master before, with the number of the failover already; where
+   * clients have to go is another question. The number is asked first: a place that is newer than its number is believed a second later.
+   *
+   * @returns empty: it knows no such master
+   */
   async #askOne(host: EngineHost, deadline: number): Promise<readonly Told[]> {
     const name = hostName(host);
     const connection = await this.#connected(name, host, deadline);
     try {
-      const answer = await connection.ask(['SENTINEL', 'MASTER', this.#master], deadline);
-      return toldBy(answer);
+      const described = connection.ask(['SENTINEL', 'MASTER', this.#master], deadline);
+      const [facts, place] = await Promise.all([
+        described,
+        connection.ask(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', this.#master], deadline),
+      ]);
+      return toldBy(facts, place);
     } catch (error) {
       if (error instanceof JournalError && /No such master/i.test(error.message)) return [];
       this.#leave(name);
@@ -116,13 +140,14 @@ export class Sentinels implements RedisSource {
     if (there !== undefined) return there;
     const opened = this.#open(host, deadline);
     this.#connections.set(name, opened);
-    opened.then(
-      (connection) => {
-        connection.onEnd = () => this.#connections.delete(name);
-        if (this.#isClosed || !connection.isOpen) this.#leave(name);
-      },
-      () => this.#connections.delete(name),
-    );
+    // Not one that was opened in its place meanwhile.
+    const forget = () => {
+      if (this.#connections.get(name) === opened) this.#connections.delete(name);
+    };
+    opened.then((connection) => {
+      connection.onEnd = forget;
+      if (this.#isClosed || !connection.isOpen) this.#leave(name);
+    }, forget);
     return opened;
   }
 
@@ -158,14 +183,14 @@ export class Sentinels implements RedisSource {
   }
 }
 
-/** Of fields and values one after another. */
-function toldBy(answer: unknown): readonly Told[] {
+/** @param facts fields and values one after another */
+function toldBy(facts: unknown, place: unknown): readonly Told[] {
   const fields = new Map<string, string>();
-  const flat: readonly unknown[] = Array.isArray(answer) ? answer : [];
+  const flat: readonly unknown[] = Array.isArray(facts) ? facts : [];
   for (let at = 0; at + 1 < flat.length; at += 2) fields.set(String(flat[at]), String(flat[at + 1]));
-  const [host, port] = [fields.get('ip') ?? '', Number(fields.get('port'))];
-  if (host === '' || !Number.isInteger(port)) return [];
-  return [{ host, port, epoch: Number(fields.get('config-epoch') ?? 0) }];
+  const [host, port]: readonly unknown[] = Array.isArray(place) ? place : [];
+  if (typeof host !== 'string' || host === '' || !Number.isInteger(Number(port))) return [];
+  return [{ host, port: Number(port), epoch: Number(fields.get('config-epoch') ?? 0) }];
 }
 
 function textOf(error: unknown): string {
