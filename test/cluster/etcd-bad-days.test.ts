@@ -162,6 +162,7 @@ describe('bad days of a real etcd', needs([ETCD, ETCDCTL]), () => {
       });
     };
     await refused(at('root:geheim@'), 'unfit', /knows no users, and one is given/);
+    await refused(at(':geheim@'), 'unfit', /is given a password without a user/);
     await refused('etcd://127.0.0.1:1', 'io', /nothing listens there/);
     await refused('etcd://no.such.host.invalid', 'io', /no machine is known by that name/);
     await refused(`etcds://127.0.0.1:${etcd.port}`, 'io', /etcd at .* cannot be reached/);

@@ -44,7 +44,8 @@ export function hostName({ host, port }: EngineHost): string {
 
 const MOST_HOSTS = 16;
 const LONGEST = 2_048;
-const PARTS = /^([a-z][a-z0-9+.-]*):\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i;
+/** Behind the hosts no @ stands as it is: before it is what somebody took for a password, and a slash in that ended the hosts. */
+const PARTS = /^([a-z][a-z0-9+.-]*):\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#@]*))?(?:\?([^#]*))?$/i;
 const USER = /^([^:]*)(?::(.*))?$/s;
 const HOST = /^(?:\[([0-9a-f:.]+)\]|([^[\]:\s]+))(?::(\d{1,5}))?$/i;
 

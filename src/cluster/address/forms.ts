@@ -27,7 +27,7 @@ const POSTGRES: EngineForm = {
   form: 'postgres://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=disable|require|verify-full]',
   port: 5_432,
   several: true,
-  path: /^[^/]{1,63}$/,
+  path: /^[^/\p{Cc}]{1,63}$/u,
   pathText: 'a database is named behind the hosts: /DATABASE',
   options: { sslmode: ['disable', 'require', 'verify-full'] },
 };

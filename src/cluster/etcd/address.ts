@@ -18,5 +18,8 @@ export function etcdAddress(url: string): EtcdAddress {
   const address = engineAddress(url, REGISTRY_FORMS);
   if (typeof address === 'string') throw storeError('unfit', `the address of the registry is one ${address}`);
   const { hosts, username, password, scheme, name } = address;
+  // Nobody would be told that nobody logs in.
+  if (username === undefined && password !== undefined)
+    throw storeError('unfit', `${name} is given a password without a user: etcd://USER:PASSWORD@HOST`);
   return { hosts, user: username, password, tls: scheme === 'etcds', name };
 }
