@@ -5,6 +5,7 @@ import type { ClusterStore } from '../../src/cluster/store/cluster-store.js';
 import { openPostgresStore, type PostgresStoreOptions } from '../../src/cluster/store/postgres/postgres-store.js';
 import { until } from '../cli/keyturn-process.js';
 import { itemRow, puts } from '../local/journal/rows.js';
+import { LossyProxy } from '../support/cluster/lossy-proxy.js';
 import { RawPostgres } from '../support/cluster/raw-postgres.js';
 import { needs } from '../support/needed-program.js';
 import { POSTGRES, TestPostgres } from '../support/postgres.js';
@@ -111,4 +112,72 @@ describe('bad days of a real PostgreSQL', needs([POSTGRES]), () => {
       /is a standby, which takes no writes/,
     );
   });
+
+  it('S556: a primary that comes back as one after its standby has taken over is not used', async (t) => {
+    const primary = await TestPostgres.start(t);
+    const standby = await primary.standby(t, 's1');
+    const url = `postgres://owner@127.0.0.1:${primary.port},127.0.0.1:${standby.port}/postgres`;
+    const store = await opened(t, url);
+    let failovers = 0;
+    store.onFailover = () => (failovers += 1);
+    const claimed = await claim(store);
+    const home = store.open(claimed);
+    await home.write(puts([itemRow(1)]), 1);
+    await followed(t, primary);
+    await primary.kill();
+    await standby.promote();
+    await written(() => home.write(puts([itemRow(2)]), 2));
+    await primary.start();
+    const raw = await RawPostgres.connect(t, standby.url);
+    await raw.ask(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'keyturn'`);
+    await written(() => home.write(puts([itemRow(3)]), 3));
+    assert.equal(failovers, 1);
+    // One that begins, and has seen neither.
+    const next = await opened(t, url);
+    const taken = await claim(next, { member: 'b', expected: claimed.guard.owner });
+    assert.deepEqual(await rowsOf(next.open(taken)), [itemRow(1), itemRow(2), itemRow(3)]);
+    // The new one is gone, too: nothing is written into the past.
+    await standby.kill();
+    await until('it is told why', async () => {
+      const told = await next.look(4).then(
+        () => 'read',
+        ({ message }: Error) => message,
+      );
+      assert.notEqual(told, 'read');
+      return /another server has taken over from it: stop it, or let it follow that one/.test(told);
+    });
+  });
+
+  it('S557: of connections that a server leaves behind silent one is waited for, not one after the other', async (t) => {
+    const postgres = await TestPostgres.start(t);
+    const proxy = await LossyProxy.start(t, postgres.port);
+    const store = await opened(t, `postgres://owner@127.0.0.1:${proxy.port},127.0.0.1:${postgres.port}/postgres`);
+    const raw = await RawPostgres.connect(t, postgres.url);
+    const sessions = `SELECT 1 FROM pg_stat_activity WHERE application_name = 'keyturn'`;
+    await until('there are many connections', async () => {
+      await Promise.all(Array.from({ length: 100 }, () => store.look(4)));
+      return (await raw.ask(sessions)).length >= 6;
+    });
+    proxy.cut = 'both';
+    let failed = 0;
+    await until('it is asked by another way', () =>
+      store.look(4).then(
+        () => true,
+        () => {
+          failed += 1;
+          return false;
+        },
+      ),
+    );
+    assert.ok(failed <= 2, `${failed} looks were not answered`);
+  });
 });
+
+/** The standby has what the primary has. */
+async function followed(t: TestContext, primary: TestPostgres): Promise<void> {
+  const raw = await RawPostgres.connect(t, primary.url);
+  await until('the standby has all', async () => {
+    const found = await raw.ask('SELECT 1 FROM pg_stat_replication WHERE replay_lsn = pg_current_wal_lsn()');
+    return found.length > 0;
+  });
+}

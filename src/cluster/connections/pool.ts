@@ -7,6 +7,8 @@ export interface Connection {
   readonly isOpen: boolean;
   /** Called once when it has ended, however. */
   onEnd: (() => void) | undefined;
+  /** It ended because an answer did not come in time. */
+  readonly isSilent: boolean;
   /** Ends it at once. */
   destroy(): void;
 }
@@ -219,9 +221,18 @@ export class Pool<C extends Connection> {
     this.#trouble = undefined;
     connection.onEnd = () => {
       this.#lanes = this.#lanes.filter((one) => one !== lane);
+      if (connection.isSilent) this.#leaveIdle();
       if (this.#lanes.length === 0) this.#openLater();
     };
     if (!connection.isOpen) connection.onEnd();
+  }
+
+  /**
+   * A server that is gone without a word leaves every connection as silent as this one, and each would be found out by a request that
+   * waits for its deadline, one after the other. Those that have something to do have a deadline of their own.
+   */
+  #leaveIdle(): void {
+    for (const { busy, connection } of [...this.#lanes]) if (busy === 0) connection.destroy();
   }
 
   /** Connections with the server that was there before are of no use. */

@@ -13,7 +13,7 @@ import type { Answer, Statement, Value } from './statement.js';
 const loadLibrary = () => import('pg');
 
 /** How a connection behaves. */
-interface Patience {
+export interface Patience {
   /** A statement has its answer after this, or its outcome is unknown, ms. */
   readonly deadline: number;
   readonly clock: Clock;
@@ -68,6 +68,7 @@ const SESSION = [
 export class PostgresConnection implements Connection {
   #isOpen = true;
   onEnd: (() => void) | undefined;
+  isSilent = false;
   /** What the server said beside the statement under way. */
   #warning: string | undefined;
 
@@ -127,6 +128,7 @@ export class PostgresConnection implements Connection {
     return new Promise((resolve, reject) => {
       const callOff = this.patience.clock.after(deadline, () => {
         reject(storeError('io', `${this.address.name} did not answer within ${deadline} ms`));
+        this.isSilent = true;
         this.destroy();
       });
       const fail = (error: unknown) => {

@@ -5,8 +5,10 @@ import { standbysIn } from './standbys.js';
 import { Statement } from './statement.js';
 
 interface ServerFacts {
-  /** Another one: another server, or one that goes on from an older state. */
-  readonly identity: string;
+  /** Of the server and of all that follow it, and no other's. */
+  readonly system: string;
+  /** It grows with each standby that takes over; 0: it is a standby. */
+  readonly timeline: number;
   /** It takes no writes: it follows another one. */
   readonly isStandby: boolean;
   /** How many standbys have what is committed before that is answered. */
@@ -64,7 +66,8 @@ export async function checkServer(
   if (replicas === 0) await SET.local.run(connection, [], deadline);
   else if (commit === 'off' || (replicas !== 'auto' && commit === 'local')) await SET.on.run(connection, [], deadline);
   return {
-    identity: `${system} ${timeline}`,
+    system: String(system),
+    timeline: Number.parseInt(`0${String(timeline)}`, 16),
     isStandby: isStandby === true,
     waitsFor: replicas === 0 || (replicas === 'auto' && commit === 'local') ? 0 : named,
   };

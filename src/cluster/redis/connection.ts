@@ -24,6 +24,7 @@ export class RedisConnection {
   #isOpen = true;
   /** Called once when it has ended, however. */
   onEnd: (() => void) | undefined;
+  isSilent = false;
 
   private constructor(
     private readonly client: ReturnType<typeof makeClient>,
@@ -92,6 +93,7 @@ export class RedisConnection {
     return new Promise((resolve, reject) => {
       const callOff = this.patience.clock.after(deadline, () => {
         reject(storeError('io', `${this.address.name} did not answer within ${deadline} ms`));
+        this.isSilent = true;
         this.destroy();
       });
       const fail = (error: unknown) => {
