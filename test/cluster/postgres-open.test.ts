@@ -3,12 +3,16 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, it } from 'node:test';
+import { postgresAddress } from '../../src/cluster/postgres/address.js';
+import { PostgresConnection } from '../../src/cluster/postgres/connection.js';
 import { standbysIn } from '../../src/cluster/postgres/standbys.js';
 import { openPostgresRegistry } from '../../src/cluster/registry/postgres/postgres-registry.js';
 import { openPostgresStore } from '../../src/cluster/store/postgres/postgres-store.js';
+import { systemClock } from '../../src/local/clock.js';
 import { JournalError, type JournalProblem } from '../../src/local/journal/journal.js';
 import { keyturn } from '../cli/keyturn-process.js';
 import { itemRow, puts } from '../local/journal/rows.js';
+import { LossyProxy } from '../support/cluster/lossy-proxy.js';
 import { RawPostgres } from '../support/cluster/raw-postgres.js';
 import { needs } from '../support/needed-program.js';
 import { POSTGRES, TestPostgres } from '../support/postgres.js';
@@ -122,7 +126,7 @@ describe('opening a store in PostgreSQL', needs([POSTGRES]), () => {
     assert.equal(store.name, at('HERE/postgres'));
   });
 
-  it('S501: a user without rights is told what to run; with what that grants it is a sidecar, and no more', async (t) => {
+  it('S501, S558: a user without rights is told what to run; with what that grants it is a sidecar, and no more', async (t) => {
     const fresh = await TestPostgres.start(t);
     const raw = await RawPostgres.connect(t, fresh.url);
     await raw.ask('CREATE ROLE keyturn LOGIN');
@@ -142,6 +146,13 @@ describe('opening a store in PostgreSQL', needs([POSTGRES]), () => {
       /only that of PostgreSQL/,
     );
     assert.match((await keyturn(['store', 'migrate'])).stderr, /store is missing/);
+    await raw.ask('CREATE ROLE other LOGIN');
+    const given = await keyturn(['store', 'migrate', '--store', url, '--grant', 'other']);
+    assert.match(
+      given.stderr,
+      /the user keyturn of postgres:.* may not give other the rights of a sidecar: no privileges were granted/,
+    );
+    assert.equal(given.stdout, '');
     const store = await openPostgresStore(url, OPTIONS);
     t.after(() => store.close());
     const home = store.open(await claim(store));
@@ -154,6 +165,29 @@ describe('opening a store in PostgreSQL', needs([POSTGRES]), () => {
     const least = await RawPostgres.connect(t, url);
     await assert.rejects(least.ask('CREATE TABLE keyturn.mine (a int)'), /permission denied/);
     await assert.rejects(least.ask('DROP TABLE keyturn.guards'), /must be owner/);
+  });
+
+  it('S559: a schema that a person made for the user is enough', async (t) => {
+    const fresh = await TestPostgres.start(t);
+    const raw = await RawPostgres.connect(t, fresh.url);
+    await raw.ask('CREATE ROLE keyturn LOGIN');
+    await raw.ask('CREATE SCHEMA keyturn AUTHORIZATION keyturn');
+    const store = await openPostgresStore(`postgres://keyturn@127.0.0.1:${fresh.port}/postgres`, OPTIONS);
+    t.after(() => store.close());
+    await claim(store);
+  });
+
+  it('S560: several statements at once have a deadline as one has', async (t) => {
+    const proxy = await LossyProxy.start(t, postgres().port);
+    const address = postgresAddress(`postgres://owner@127.0.0.1:${proxy.port}/postgres`);
+    const [host] = address.hosts;
+    assert.ok(host);
+    const patience = { deadline: 200, clock: systemClock };
+    const connection = await PostgresConnection.open(address, host, patience, 60_000);
+    t.after(() => connection.destroy());
+    proxy.cut = 'both';
+    await assert.rejects(connection.script('SELECT 1; SELECT 2'), /did not answer within 200 ms/);
+    assert.equal(connection.isOpen, false);
   });
 
   it('S502: of many sidecars that begin at once one makes the tables, and says so', async (t) => {

@@ -25,7 +25,7 @@ export async function migrateStore(
   try {
     return await server.use(async (connection) => {
       const made = await migrate(connection, address.name);
-      if (role !== undefined) await grant(connection, role);
+      if (role !== undefined) await grant(connection, role, address);
       return { made, name: address.name };
     });
   } finally {

@@ -19,6 +19,11 @@ export interface Patience {
   readonly clock: Clock;
 }
 
+export interface Warning {
+  readonly code: string;
+  readonly message: string;
+}
+
 /** The class of all warnings. */
 const WARNINGS = '01';
 
@@ -70,7 +75,7 @@ export class PostgresConnection implements Connection {
   onEnd: (() => void) | undefined;
   isSilent = false;
   /** What the server said beside the statement under way. */
-  #warning: string | undefined;
+  #warning: Warning | undefined;
 
   private constructor(
     private readonly client: InstanceType<Awaited<ReturnType<typeof loadLibrary>>['Client']>,
@@ -82,7 +87,7 @@ export class PostgresConnection implements Connection {
     socket.on('close', () => this.destroy());
     // A wait for a standby that somebody cancels ends with this alone: it looks like a commit that all have.
     client.on('notice', ({ code = '', message }) => {
-      if (code.startsWith(WARNINGS)) this.#warning = message;
+      if (code.startsWith(WARNINGS)) this.#warning = { code, message: message ?? '' };
     });
   }
 
@@ -124,7 +129,23 @@ export class PostgresConnection implements Connection {
   }
 
   /** @returns the rows. @throws JournalError; `io`: it is not known whether it was done */
-  ask({ name, text }: Statement, values: readonly Value[], deadline = this.patience.deadline): Promise<Answer> {
+  async ask({ name, text }: Statement, values: readonly Value[], deadline?: number): Promise<Answer> {
+    const query = { name, text, values: [...values], rowMode: 'array' } as const;
+    const { rows } = await this.#answer(() => this.client.query<unknown[]>(query), deadline, true);
+    return rows;
+  }
+
+  /**
+   * Several statements without values, as people write them.
+   * @returns the last warning; unset: there was none. @throws JournalError
+   */
+  async script(text: string, deadline?: number): Promise<Warning | undefined> {
+    await this.#answer(() => this.client.query(text), deadline, false);
+    return this.#warning;
+  }
+
+  /** @param isBad whether a warning is a failure of which nothing is known */
+  #answer<T>(ask: () => Promise<T>, deadline = this.patience.deadline, isBad: boolean): Promise<T> {
     return new Promise((resolve, reject) => {
       const callOff = this.patience.clock.after(deadline, () => {
         reject(storeError('io', `${this.address.name} did not answer within ${deadline} ms`));
@@ -139,22 +160,15 @@ export class PostgresConnection implements Connection {
       };
       if (!this.#isOpen) return fail(new Error('Connection terminated'));
       this.#warning = undefined;
-      this.client.query<unknown[]>({ name, text, values: [...values], rowMode: 'array' }).then(({ rows }) => {
+      ask().then((answer) => {
         const warning = this.#warning;
-        if (warning !== undefined) {
-          fail(storeError('io', `${this.address.name} warns: ${warning}`));
+        if (isBad && warning !== undefined) {
+          fail(storeError('io', `${this.address.name} warns: ${warning.message}`));
           return this.destroy();
         }
         callOff();
-        resolve(rows);
+        resolve(answer);
       }, fail);
-    });
-  }
-
-  /** Several statements without values, as people write them. @throws JournalError */
-  async script(text: string): Promise<void> {
-    await this.client.query(text).catch((error: unknown) => {
-      throw replyError(this.address, error).error;
     });
   }
 

@@ -1,6 +1,7 @@
 /** The tables of Keyturn in a database: made once, by whoever may, and looked at by every sidecar. */
 import { JournalError } from '../../local/journal/journal.js';
 import { storeError } from '../store/partition/failures.js';
+import type { PostgresAddress } from './address.js';
 import type { PostgresConnection } from './connection.js';
 import { MIGRATE } from './failures.js';
 import { FUNCTIONS } from './functions.js';
@@ -21,8 +22,9 @@ const ROWS =
 const HOT =
   'fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_cost_delay = 0';
 
+/** A schema that is there may be all that this user has: IF NOT EXISTS would want the right to make another one. */
 const TABLES = `
-CREATE SCHEMA IF NOT EXISTS keyturn;
+DO $$ BEGIN IF to_regnamespace('keyturn') IS NULL THEN CREATE SCHEMA keyturn; END IF; END $$;
 CREATE TABLE keyturn.records (cluster text PRIMARY KEY, id text NOT NULL, revision bigint NOT NULL, body text NOT NULL);
 CREATE TABLE keyturn.orders (cluster text, partition integer, body text NOT NULL, PRIMARY KEY (cluster, partition));
 CREATE TABLE keyturn.imports (cluster text PRIMARY KEY, body text NOT NULL);
@@ -95,7 +97,7 @@ export async function migrate(connection: PostgresConnection, name: string): Pro
     return await transaction(connection, async () => {
       await LOCK.run(connection, [], DEADLINE);
       if ((await versionIn(connection)) !== undefined) return false;
-      await connection.script(TABLES);
+      await connection.script(TABLES, DEADLINE);
       return true;
     });
   } catch (error) {
@@ -108,12 +110,25 @@ export async function migrate(connection: PostgresConnection, name: string): Pro
   }
 }
 
+/** It was done as far as this user may: not at all, or not all of it. */
+const NOT_GRANTED = '01007';
+
 /** What a sidecar needs, and no more: it makes no tables, and changes none. @throws JournalError */
-export async function grant(connection: PostgresConnection, role: string): Promise<void> {
-  const name = `"${role.replaceAll('"', '""')}"`;
-  await connection.script(`
-GRANT USAGE ON SCHEMA keyturn TO ${name};
-GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA keyturn TO ${name};
-GRANT USAGE ON ALL SEQUENCES IN SCHEMA keyturn TO ${name};
-`);
+export async function grant(
+  connection: PostgresConnection,
+  role: string,
+  { user, name }: Pick<PostgresAddress, 'user' | 'name'>,
+): Promise<void> {
+  const quoted = `"${role.replaceAll('"', '""')}"`;
+  const text = `
+GRANT USAGE ON SCHEMA keyturn TO ${quoted};
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA keyturn TO ${quoted};
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA keyturn TO ${quoted};
+`;
+  const warning = await connection.script(text, DEADLINE);
+  if (warning?.code !== NOT_GRANTED) return;
+  throw storeError(
+    'unfit',
+    `the user ${user} of ${name} may not give ${role} the rights of a sidecar: ${warning.message} (the owner of the tables may)`,
+  );
 }
