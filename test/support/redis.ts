@@ -1,5 +1,5 @@
 /** A Redis server of the test's own: its port on loopback, its folder. It can be killed and started again. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -68,5 +68,16 @@ export class TestRedis {
   /** As `kill -9`. */
   async kill(): Promise<void> {
     await this.#process?.kill();
+  }
+
+  /** What has reached its disk so far. @returns puts that back, as after a loss of power, while it is dead */
+  async disk(): Promise<() => Promise<void>> {
+    const kept = `${this.folder}-kept`;
+    await cp(this.folder, kept, { recursive: true });
+    return async () => {
+      await rm(this.folder, { recursive: true });
+      await cp(kept, this.folder, { recursive: true });
+      await rm(kept, { recursive: true });
+    };
   }
 }

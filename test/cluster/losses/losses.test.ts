@@ -1,0 +1,86 @@
+/**
+ * S541: what each setting of a store can lose is what the table of docs/ENGINES.md says: nothing where it says nothing, and where it says
+ * that something can be lost it is. Real engines, killed and lost with what they had; of two homes one lives and one dies with them.
+ */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { read } from '../../project/repository.js';
+import { type NeededProgram, needs } from '../../support/needed-program.js';
+import { POSTGRES } from '../../support/postgres.js';
+import { REDIS, VALKEY } from '../../support/redis.js';
+import { Home, lossOf } from './homes.js';
+import { SCENES } from './scenes.js';
+import { type Event, ROWS, type Row, type Setting, WORDS } from './table.js';
+
+/** Written before something begins to lag, and after. */
+const BEFORE = 8;
+const AFTER = 4;
+
+/** A server that stood alone and is gone is the same whatever it kept: `always` shows that for all of Redis. */
+const SHOWN: readonly (readonly [NeededProgram, Setting, Event])[] = [
+  [REDIS, 'always', 'back'],
+  [REDIS, 'always', 'gone'],
+  [REDIS, 'everysec', 'back'],
+  [REDIS, 'power', 'back'],
+  [REDIS, 'snapshots', 'back'],
+  [REDIS, 'memory', 'back'],
+  [REDIS, 'waited', 'back'],
+  [REDIS, 'waited', 'gone'],
+  [REDIS, 'unwaited', 'back'],
+  [REDIS, 'unwaited', 'gone'],
+  [VALKEY, 'always', 'back'],
+  [VALKEY, 'waited', 'gone'],
+  [VALKEY, 'unwaited', 'gone'],
+  [REDIS, 'sentinels', 'back'],
+  [REDIS, 'sentinels', 'gone'],
+  [REDIS, 'sentinelsUnwaited', 'back'],
+  [REDIS, 'sentinelsUnwaited', 'gone'],
+  [POSTGRES, 'postgres', 'back'],
+  [POSTGRES, 'postgres', 'gone'],
+  [POSTGRES, 'asynchronous', 'back'],
+  [POSTGRES, 'asynchronous', 'gone'],
+  [POSTGRES, 'notAsked', 'gone'],
+  [POSTGRES, 'synchronous', 'back'],
+  [POSTGRES, 'synchronous', 'gone'],
+];
+
+// They wait for failovers and deadlines most of the time.
+describe('S541: what can be lost', { concurrency: 3 }, () => {
+  for (const [program, setting, event] of SHOWN)
+    it(`${setting} (${program.name}), ${event}`, needs([program]), async (t) => {
+      const scene = await SCENES[setting](t, program);
+      const [lives, dies] = [await Home.open(t, scene, 0), await Home.open(t, scene, 1)];
+      for (const home of [lives, dies]) await home.write(BEFORE);
+      await scene.lag();
+      for (const home of [lives, dies]) await home.write(AFTER);
+      await dies.die();
+      await scene[event]();
+      const homeGone = await lossOf(t, scene, dies);
+      const how = await lives.goOn();
+      const home = await lossOf(t, scene, lives);
+      const found = { home: how === 'restored' && home === 'nothing' ? 'restored' : home, homeGone };
+      assert.deepEqual(found, ROWS[setting].losses[event]);
+    });
+});
+
+describe('the table of docs/ENGINES.md', () => {
+  const page = read('docs/ENGINES.md').text;
+
+  it('says what is shown', () => {
+    for (const row of Object.values(ROWS))
+      assert.ok(page.includes(lineOf(row)), `docs/ENGINES.md has no line ${lineOf(row)}`);
+  });
+
+  it('has no row that is not shown', () => {
+    const shown = new Set<string>(SHOWN.map(([, setting, event]) => `${setting} ${event}`));
+    for (const setting of Object.keys(ROWS)) assert.ok(shown.has(`${setting} back`) || shown.has(`${setting} gone`));
+  });
+});
+
+function lineOf(row: Row): string {
+  const { back, gone } = row.losses;
+  const cells = [back.home, back.homeGone, gone.home, gone.homeGone].map((loss) =>
+    loss === 'last' ? row.last : WORDS[loss],
+  );
+  return `| ${[row.setting, ...cells].join(' | ')} |`;
+}
