@@ -9,7 +9,7 @@ import { type Line, lineOf } from './measure.js';
 import { type Options, readOptions } from './options.js';
 import { writePages } from './pages.js';
 import { progressLine } from './progress.js';
-import { ROWS } from './registry.js';
+import { GROUPS, ROWS } from './registry.js';
 import type { Row } from './row.js';
 import { runRow } from './run-row.js';
 import { nameOf, renderTable } from './table.js';
@@ -94,5 +94,5 @@ function complain({ lines, failures }: Run, check: boolean): number {
   return 1;
 }
 
-const options = readOptions(process.argv.slice(2), ROWS);
+const options = readOptions(process.argv.slice(2), ROWS, GROUPS);
 process.exitCode = await (options.against === undefined ? main(options) : runAgainst(ROOT, options.against, options));

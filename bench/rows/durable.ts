@@ -8,7 +8,7 @@ import { interleave } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
 /** Short laps, many of them: a disk has its moods. */
-const PLAN = { rounds: 7, laps: 5 };
+const PLAN = { rounds: 9, most: 21, laps: 4 };
 const ITEMS = 10_000;
 const IN_FLIGHT = 256;
 

@@ -6,8 +6,8 @@ import { percentile } from '../measure.js';
 import { inRounds } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
-const ROUNDS = 7;
-const HANDOVERS = 2_000;
+const ROUNDS = { rounds: 9 };
+const HANDOVERS = 1_500;
 const TURN = { queue: QUEUE, key: 'customer-4711' } as const;
 /** Longer than any hand-over takes, ms. */
 const WAIT = 60_000;

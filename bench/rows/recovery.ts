@@ -4,7 +4,7 @@ import { untilFirstTurn } from '../load/first-turn.js';
 import type { Round } from '../measure.js';
 import type { Row, Say } from '../row.js';
 
-const ROUNDS = 5;
+const ROUNDS = 7;
 const ITEMS = 1_000_000;
 
 export const recovery: Row = {

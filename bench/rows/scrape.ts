@@ -5,7 +5,7 @@ import type { Row, Say } from '../row.js';
 
 const QUEUES = 10_000;
 const KEYS_PER_QUEUE = 100;
-const ROUNDS = 3;
+const ROUNDS = 6;
 /** The first one of a process among them: its code has not run before. */
 const SCRAPES = 5;
 

@@ -3,11 +3,11 @@ import { makeKeys, QUEUE } from '../coordinator.js';
 import { perSecondInFlight } from '../load/in-flight.js';
 import { startSidecar } from '../load/server-process.js';
 import { type Figure, harmonicMean } from '../measure.js';
-import { inRounds, type Lap } from '../rounds.js';
+import { inRounds, judged, type Lap } from '../rounds.js';
 import type { Row } from '../row.js';
 
 /** Short laps, many of them: the difference that is looked for is smaller than the weather. */
-const PLAN = { rounds: 9, laps: 6 };
+const PLAN = { rounds: 9, most: 21, within: 0.02, laps: 6 };
 const KEYS = 10_000;
 const PAIRS = 4_000;
 const ITEMS = 4_000;
@@ -33,7 +33,7 @@ export const tracing: Row = {
     for (const [part, [what, unit, load]] of Object.entries(LOADS)) {
       const loads = clients.map((client, at) => ({ isOn: sides[at], lap: load(client, `${QUEUE}-${at}`) }));
       const rounds = await inRounds(
-        PLAN.rounds,
+        PLAN,
         (progress) => say(`${part}, ${progress}`),
         async () => {
           const values: Record<'on' | 'off', number[]> = { on: [], off: [] };
@@ -44,6 +44,7 @@ export const tracing: Row = {
           }
           return { value: harmonicMean(values.on), peer: harmonicMean(values.off) };
         },
+        judged,
       );
       figures.push({
         part,

@@ -5,7 +5,7 @@ import { enQueue, sayHello, seconds, turnOf } from '../load/wire.js';
 import type { Figure, Round } from '../measure.js';
 import type { Row, Say } from '../row.js';
 
-const ROUNDS = 3;
+const ROUNDS = 6;
 const CALLERS = 100_000;
 const SESSIONS = 4;
 /** Each is held, and a hundred callers wait for it. */

@@ -37,7 +37,7 @@ test('the first round only warms up', async () => {
   let ran = 0;
   const said: string[] = [];
   const rounds = await inRounds(
-    2,
+    { rounds: 2 },
     (progress) => said.push(progress),
     async () => ran++,
   );

@@ -1,0 +1,101 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { credentials } from '@grpc/grpc-js';
+import { CoordinatorServiceClient, Decision } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
+import { streamPairs } from '../load/pairs.js';
+import { type ServerProcess, startSidecar } from '../load/server-process.js';
+import { SessionStream } from '../load/session-stream.js';
+import { enQueue, sayHello, seconds } from '../load/wire.js';
+import type { Figure, Round } from '../measure.js';
+import { interleave, type Lap, type Plan } from '../rounds.js';
+import type { Row, Say } from '../row.js';
+
+export interface SocketSize {
+  readonly plan: Plan;
+  /** Of a lap. */
+  readonly calls: number;
+  readonly pairs: number;
+}
+
+const SIZE: SocketSize = { plan: { rounds: 9, most: 21, laps: 4 }, calls: 1_000, pairs: 20_000 };
+
+export const socket: Row = {
+  what: 'a Unix socket against TCP over loopback: unary calls one at a time, and EnQueue+DeQueue pairs on one session',
+  limit: 300,
+  async run(say) {
+    return { figures: await compareSockets(SIZE, say) };
+  },
+};
+
+export async function compareSockets({ plan, calls, pairs }: SocketSize, say: Say): Promise<Figure[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'keyturn-bench-socket-'));
+  const unix = await startSidecar({ listen: `unix:${join(directory, 'keyturn.sock')}` });
+  const tcp = await startSidecar();
+  const compare = async (part: string, operations: number, open: (server: ServerProcess) => Promise<Opened>) => {
+    const [own, peers] = [await open(unix), await open(tcp)];
+    const meters = { keyturn: unix.cpuSeconds, peer: tcp.cpuSeconds, operations };
+    const rounds = await interleave(plan, (progress) => say(`${part}, ${progress}`), own.lap, peers.lap, meters);
+    own.close();
+    peers.close();
+    return rounds;
+  };
+  const unary = await compare('unary', calls, (server) => openUnary(server, calls));
+  const session = await compare('session', pairs, (server) => openSession(server, pairs));
+  await Promise.all([unix.stop(), tcp.stop()]);
+  await rm(directory, { recursive: true });
+  return [
+    figure(
+      'unary',
+      'unary EnQueue of a key that is held, one call at a time; load: a client of grpc-js',
+      'calls/s',
+      unary,
+    ),
+    figure(
+      'session',
+      'EnQueue+DeQueue pairs on one session, 256 in flight over 10,000 keys; load: a bare stream of grpc-js, without promises',
+      'pairs/s',
+      session,
+    ),
+  ];
+}
+
+/** Nothing is to be reached: what a kind of socket costs is the system's. */
+function figure(part: string, what: string, unit: string, rounds: readonly Round[]): Figure {
+  const peer = 'the same over TCP on loopback, at a sidecar of its own';
+  const marks = { better: 'higher', enough: undefined, aim: undefined } as const;
+  return { part, what: `${what}; over a Unix socket`, unit, peer, ...marks, outcome: { is: 'measured', rounds } };
+}
+
+interface Opened {
+  readonly lap: Lap;
+  close(): void;
+}
+
+async function openSession(server: ServerProcess, pairs: number): Promise<Opened> {
+  const stream = new SessionStream(server.address);
+  await sayHello(stream, 'worker-1');
+  return { lap: streamPairs(stream, pairs), close: () => stream.close() };
+}
+
+async function openUnary(server: ServerProcess, calls: number): Promise<Opened> {
+  const client = new CoordinatorServiceClient(server.address, credentials.createInsecure());
+  /** @param lease seconds; 0: the queue's */
+  const ask = (lease: number) =>
+    new Promise<Decision>((resolve, reject) => {
+      const { value } = enQueue('customer-4711', seconds(0));
+      const request = { ...value, consumerId: 'worker-1', lease: lease === 0 ? undefined : seconds(lease) };
+      client.enQueue(request, (error, response) => (error ? reject(error) : resolve(response.decision)));
+    });
+  const first = await ask(3_600);
+  if (first !== Decision.DECISION_ACCEPT) throw new Error(`expected the turn, got ${first}`);
+  const lap = async (): Promise<number> => {
+    const start = performance.now();
+    for (let call = 0; call < calls; call++) {
+      const decision = await ask(0);
+      if (decision !== Decision.DECISION_BLOCK) throw new Error(`expected BLOCK, got ${decision}`);
+    }
+    return (calls * 1_000) / (performance.now() - start);
+  };
+  return { lap, close: () => client.close() };
+}
