@@ -21,7 +21,7 @@ const REDIS_CLIENTS: Readonly<Record<string, string>> = {
 
 export const clients: Row = {
   what: 'EnQueue+DeQueue pairs on one session by the client of each language, against Redis as a lock by its usual client',
-  limit: 400,
+  limit: 900,
   async run(say) {
     const sidecar = await startSidecar();
     const figures: Figure[] = [];

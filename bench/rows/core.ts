@@ -10,7 +10,7 @@ const what = 'EnQueue+DeQueue in process, 10,000 keys, leases armed, metrics cou
 
 export const core: Row = {
   what,
-  limit: 120,
+  limit: 400,
   side: (dist) => sideOfHeap(new URL('bench/rows/core-worker.js', dist), ['keyturn'], undefined, 'pairs'),
   async run(say) {
     const keyturn = await startHeap(WORKER, 'keyturn');

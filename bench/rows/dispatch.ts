@@ -63,7 +63,7 @@ interface Contestant {
 
 export const dispatch: Row = {
   what: 'items with 200 bytes in by batches of 100, and out again with 64 in flight: against beanstalkd, and against BullMQ',
-  limit: 300,
+  limit: 900,
   side,
   async run(say) {
     const sidecar = await startSidecar();
@@ -152,11 +152,16 @@ function figuresOut(beanstalkd: Outcome, bullmq: Outcome): Figure[] {
 }
 
 async function compare(keyturn: Contestant, peer: Contestant, plan: DispatchPlan, say: Say): Promise<Outcomes> {
+  let turns = 0;
   const oneRound = async () => {
     const laps = { keyturn: [] as InAndOut[], peer: [] as InAndOut[] };
     for (let lap = 0; lap < plan.laps; lap++) {
-      for (let own = 0; own < plan.own; own++) laps.keyturn.push(await keyturn.lap());
-      laps.peer.push(await peer.lap());
+      const own = async () => {
+        for (let left = plan.own; left > 0; left--) laps.keyturn.push(await keyturn.lap());
+      };
+      const theirs = async () => void laps.peer.push(await peer.lap());
+      // Who comes first finds what the other left behind: each as often.
+      for (const side of turns++ % 2 === 0 ? [own, theirs] : [theirs, own]) await side();
     }
     return { in: roundOf(laps, 'in'), out: roundOf(laps, 'out') };
   };

@@ -14,7 +14,7 @@ const IN_FLIGHT = 256;
 
 export const durable: Row = {
   what: 'durable items with 200 bytes, one a Submit, 256 in flight, each answered after its flush: against bare lmdb',
-  limit: 300,
+  limit: 900,
   side,
   async run(say) {
     const [own, peers] = [await makeDataDirectory(), await makeDataDirectory()];

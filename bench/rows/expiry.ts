@@ -20,7 +20,7 @@ const what =
 
 export const expiry: Row = {
   what,
-  limit: 600,
+  limit: 1_200,
   async run(say) {
     const keys = makeKeys(LEASES);
     say('warming up');

@@ -17,7 +17,7 @@ const PAIRS_KEPT = 5_000;
 
 export const forwarded: Row = {
   what: 'EnQueue+DeQueue pairs on one session, 256 in flight: at a sidecar that forwards them, against their home itself',
-  limit: 300,
+  limit: 900,
   side,
   async run(say) {
     return { figures: [figure('link', await linkAlone(says(say, 'link'))), figure('cluster', await inCluster(say))] };

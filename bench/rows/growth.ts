@@ -13,7 +13,7 @@ const what =
 
 export const growth: Row = {
   what,
-  limit: 900,
+  limit: 1_800,
   async run(say) {
     const measured = await measure(say);
     const outcome = { is: 'measured', rounds: slowDowns(measured) } as const;

@@ -17,7 +17,7 @@ const what =
 
 export const handover: Row = {
   what,
-  limit: 120,
+  limit: 300,
   async run(say) {
     const rounds = await measure(say);
     const told = { unit: 'ms', peer: undefined, better: 'lower' } as const;

@@ -11,7 +11,7 @@ const GROUP = 'bench';
 
 export const leader: Row = {
   what: 'from the yield of a leader until the next one is inaugurated, two candidates at one sidecar',
-  limit: 200,
+  limit: 900,
   async run(say) {
     return { figures: await measureYields(YIELDS, PLAN, say) };
   },

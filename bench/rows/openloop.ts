@@ -11,7 +11,7 @@ const OFFERED: Offered = { items: 40_000, perSecond: 20_000, keys: 10_000, slowO
 
 export const openloop: Row = {
   what: 'how long an item waits though it could start: 20,000 items a second are offered, whatever becomes of those before',
-  limit: 300,
+  limit: 900,
   async run(say) {
     return { figures: await measureOpenLoop(OFFERED, PLAN, say) };
   },

@@ -25,7 +25,7 @@ const KEY = 'customer-4711';
 
 export const redis: Row = {
   what: 'a cluster of one home on a Redis with every write on its disk: pairs against locks there, Submit against BullMQ there, and what an answer takes longer',
-  limit: 600,
+  limit: 1_200,
   side,
   async run(say) {
     if (!(await hasRedis())) return { figures: allOf(() => ({ is: 'missing', ...REDIS })) };

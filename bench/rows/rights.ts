@@ -24,7 +24,7 @@ const RIGHTS = [
 
 export const rights: Row = {
   what: 'EnQueue+DeQueue pairs on one session: of a caller whose rights are judged, against a sidecar without `auth`',
-  limit: 300,
+  limit: 900,
   async run(say) {
     const directory = await mkdtemp(join(tmpdir(), 'keyturn-bench-'));
     const tokens = join(directory, 'tokens.yaml');

@@ -14,7 +14,7 @@ const what =
 
 export const scrape: Row = {
   what,
-  limit: 600,
+  limit: 1_200,
   async run(say) {
     const rounds: Round[] = [];
     for (let round = 1; round <= ROUNDS; round++) {

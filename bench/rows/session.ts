@@ -15,7 +15,7 @@ const PAIRS = 50_000;
 
 export const session: Row = {
   what: 'EnQueue+DeQueue pairs on one session, 256 in flight: against Redis as a lock, and against a stream that does nothing',
-  limit: 300,
+  limit: 900,
   side,
   async run(say) {
     const sidecar = await startSidecar();

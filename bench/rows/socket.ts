@@ -22,7 +22,7 @@ const SIZE: SocketSize = { plan: { rounds: 9, most: 21, laps: 4 }, calls: 1_000,
 
 export const socket: Row = {
   what: 'a Unix socket against TCP over loopback: unary calls one at a time, and EnQueue+DeQueue pairs on one session',
-  limit: 300,
+  limit: 900,
   async run(say) {
     return { figures: await compareSockets(SIZE, say) };
   },

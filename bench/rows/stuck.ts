@@ -30,7 +30,7 @@ const what =
 
 export const stuck: Row = {
   what,
-  limit: 600,
+  limit: 1_200,
   side: (dist) => sideOfHeap(new URL('bench/rows/stuck-worker.js', dist), [String(PARKED)], 'in process', 'turns'),
   async run(say) {
     return { figures: [await inProcess(says(say, 'in process')), await onSession(says(say, 'on a session'))] };

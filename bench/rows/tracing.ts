@@ -22,7 +22,7 @@ const LOADS: Readonly<Record<'turns' | 'items', readonly [what: string, unit: st
 
 export const tracing: Row = {
   what: '@keyturn/client with the API of OpenTelemetry beside it and no SDK, against the same with tracing off',
-  limit: 300,
+  limit: 900,
   async run(say) {
     const sidecar = await startSidecar({ policy: { waiting_per_key: 'unlimited' } });
     // True: it would be an error if the API were not there, and both would be the same. Two of each, in this order: who connects first,

@@ -29,7 +29,7 @@ const what =
 
 export const unary: Row = {
   what,
-  limit: 300,
+  limit: 900,
   side,
   async run(say) {
     const told = { part: undefined, what, unit: 'calls/s', better: 'higher', enough: 0.9, aim: 0.97 } as const;

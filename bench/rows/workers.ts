@@ -23,7 +23,7 @@ const KEYS = 10_000;
 
 export const workers: Row = {
   what: 'EnQueue+DeQueue pairs of 100 workers with a session each and 16 turns in flight: against Redis locks over 100 connections',
-  limit: 300,
+  limit: 900,
   async run(say) {
     return { figures: [await compareWorkers(SIZE, say)] };
   },

@@ -6,7 +6,7 @@ import { readReport } from '../../bench/load/h2load.js';
 import { type Line, lineOf } from '../../bench/measure.js';
 import { chooseRows, runOf } from '../../bench/options.js';
 import type { Row } from '../../bench/row.js';
-import { renderTable } from '../../bench/table.js';
+import { renderTable, renderTimes } from '../../bench/table.js';
 
 const CORE: Line = lineOf('core', {
   part: undefined,
@@ -117,6 +117,14 @@ test('what takes long and was not asked for stands in the table as not run, with
   assert.match(line ?? '', /^tenmillion: heap +– +– +– +≤ 6 +≤ 4 +not run +– +–$/);
   assert.match(said ?? '', /; not run, it takes long \(npm run bench -- --only tenmillion, or --all\)$/);
   assert.equal(keptRow(LONG).value, null);
+});
+
+test('how long each row took is told, and the whole', () => {
+  const took = new Map([
+    ['core', 12.4],
+    ['growth', 59.6],
+  ]);
+  assert.equal(renderTimes(took), 'took core 12 s, growth 60 s; in all 1.2 min');
 });
 
 test('a run of everything leaves the rows that take long, unless it is to run them too', () => {
