@@ -19,7 +19,7 @@ export interface Rounds {
 }
 
 /** So that no row makes the whole too long, however busy the machine is. */
-const LONGEST = 45;
+const LONGEST = 30;
 
 export interface Plan extends Rounds {
   /** Laps of each in one round. */

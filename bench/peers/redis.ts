@@ -46,6 +46,11 @@ export class RedisLocks {
     if (answer !== 'OK') throw new Error(`the lock of ${key} is taken`);
   }
 
+  /** @param lease ms */
+  async tryLock(key: string, owner: string, lease = LEASE): Promise<boolean> {
+    return (await this.redis.set(key, owner, 'PX', lease, 'NX')) === 'OK';
+  }
+
   async unlock(key: string, owner: string): Promise<void> {
     const answer = await this.redis.evalsha(this.script, 1, key, owner);
     if (answer !== 1) throw new Error(`the lock of ${key} was lost`);

@@ -46,8 +46,11 @@ test('openloop: half of the items and 99 % of them wait no longer than is told, 
   assert.ok((p50 ?? 0) <= (p99 ?? 0));
 });
 
-test('socket: unary calls and pairs over a Unix socket and over TCP', async () => {
-  mustBeMeasured(await compareSockets({ plan: PLAN, calls: 20, pairs: 500 }, silent), ['unary', 'session']);
+test('socket: unary calls and pairs over a Unix socket and over TCP, a call beside a command of Redis', async () => {
+  const figures = await compareSockets({ plan: PLAN, calls: 20, pairs: 500 }, silent);
+  mustBeMeasured(figures.slice(0, 2), ['unary', 'session']);
+  if (await hasRedis()) mustBeMeasured(figures.slice(2), ['unary, Redis']);
+  else assert.deepEqual(figures[2]?.outcome, { is: 'missing', ...REDIS });
 });
 
 test('leader: each yield is followed by an inauguration', async () => {
