@@ -52,6 +52,14 @@ export function judged({ value, peer }: Round): number {
   return peer === undefined ? value : value / peer;
 }
 
+/** Of rounds that are rates per second of CPU time, what an operation takes. */
+export function withCpuTime(rounds: readonly Round[]): Round[] {
+  return rounds.map((round) => {
+    const { value, peer } = round;
+    return { ...round, cpu: 1e6 / value, ...(peer !== undefined && { peerCpu: 1e6 / peer }) };
+  });
+}
+
 /** CPU seconds since the start of the processes that are measured. */
 export interface Meters {
   readonly keyturn: () => Promise<number>;

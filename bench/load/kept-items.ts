@@ -1,4 +1,5 @@
 /** What takes items and answers when they are on its disk: Keyturn, and what a user would take instead. */
+import { TODAY } from '../against/side.js';
 import { QUEUE } from '../coordinator.js';
 import { BEANSTALKD, BeanstalkConnection, hasBeanstalkd, startKeepingBeanstalkd } from '../peers/beanstalkd.js';
 import { hasPostgres, POSTGRES, PostgresItems, startPostgres } from '../peers/postgres.js';
@@ -49,10 +50,11 @@ export const KEEPING_PEERS = {
   },
 } as const satisfies Record<string, KeepingPeer>;
 
-/** By what applications use, as the peers. */
-export async function startKeyturnItems(): Promise<KeptItems> {
+/** By what applications use, as the peers. @param dist whose code */
+export async function startKeyturnItems(dist = TODAY): Promise<KeptItems> {
   const directory = await makeDataDirectory();
   const sidecar = await startSidecar({
+    dist,
     policy: { durable: true, max_waiting: 10_000_000 },
     dataDirectory: directory.path,
   });

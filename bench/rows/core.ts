@@ -1,6 +1,6 @@
 import { sideOfHeap } from '../against/heap-side.js';
 import { perCpuSecond, startHeap } from '../heaps.js';
-import { interleave } from '../rounds.js';
+import { interleave, withCpuTime } from '../rounds.js';
 import type { Row } from '../row.js';
 
 const PLAN = { rounds: 9, most: 25, within: 0.03, laps: 4 };
@@ -27,7 +27,7 @@ export const core: Row = {
           better: 'higher',
           enough: 0.15,
           aim: 0.25,
-          outcome: { is: 'measured', rounds },
+          outcome: { is: 'measured', rounds: withCpuTime(rounds) },
         },
       ],
     };

@@ -1,3 +1,4 @@
+import type { Dist, Part, Side, Work } from '../against/side.js';
 import { makeKeys } from '../coordinator.js';
 import { KEEPING_PEERS, type KeepingPeer, type KeptItems, startKeyturnItems } from '../load/kept-items.js';
 import { type Figure, median, type Outcome, type Round } from '../measure.js';
@@ -10,7 +11,7 @@ export interface DurablePeersSize {
   readonly lap: number;
 }
 
-const SIZE: DurablePeersSize = { plan: { rounds: 9, most: 15 }, lap: 700 };
+const SIZE: DurablePeersSize = { plan: { rounds: 9, most: 15 }, lap: 500 };
 const PAYLOAD = Buffer.alloc(200, 'x');
 const KEYS = 10_000;
 const MARKS = { enough: 1.5, aim: 4 } as const;
@@ -28,10 +29,24 @@ const NAMES = ['beanstalkd', 'Redis', 'PostgreSQL'] as const satisfies readonly 
 export const durablepeers: Row = {
   what: 'durable items with 200 bytes, in batches of 1 and of 100: against beanstalkd, Redis and PostgreSQL that sync before they answer',
   limit: 900,
+  side,
   async run(say) {
     return { figures: await comparePeers(SIZE, say) };
   },
 };
+
+/** Without the peers, which are the same for all commits. */
+async function side(dist: Dist): Promise<Side> {
+  const keyturn = await startKeyturnItems(dist);
+  const parts = BATCHES.map((batches): Part => {
+    const lap = async (): Promise<Work> => {
+      const { done, seconds } = await runLap(keyturn, batches, SIZE.lap);
+      return { operations: done, seconds };
+    };
+    return { name: `${batches.items} a batch`, unit: 'items', judgedBy: 'wall', lap, cpuSeconds: keyturn.cpuSeconds };
+  });
+  return { parts, close: keyturn.close };
+}
 
 export async function comparePeers(size: DurablePeersSize, say: Say): Promise<Figure[]> {
   const peers = new Map<PeerName, KeptItems>();
@@ -84,15 +99,21 @@ function roundsOf(laps: ReadonlyMap<PeerName | 'Keyturn', LapMeasured>): Readonl
   if (own === undefined) throw new Error('a round without Keyturn');
   const rounds = new Map<PeerName, Round>();
   for (const [name, theirs] of laps)
-    if (name !== 'Keyturn') rounds.set(name, { value: own.rate, peer: theirs.rate, cpu: own.cpu, peerCpu: theirs.cpu });
+    if (name !== 'Keyturn')
+      rounds.set(name, { value: rateOf(own), peer: rateOf(theirs), cpu: own.cpu, peerCpu: theirs.cpu });
   return rounds;
 }
 
 interface LapMeasured {
-  /** Items per second. */
-  readonly rate: number;
+  /** Items. */
+  readonly done: number;
+  readonly seconds: number;
   /** CPU time of the server for an item, µs. */
   readonly cpu: number;
+}
+
+function rateOf({ done, seconds }: LapMeasured): number {
+  return done / seconds;
 }
 
 /** What is in flight at its end is waited for, and counts. */
@@ -111,8 +132,8 @@ async function runLap(kept: KeptItems, { items, inFlight }: Batches, lap: number
     }
   };
   await Promise.all(Array.from({ length: inFlight }, lane));
-  const rate = (done * 1_000) / (performance.now() - start);
-  return { rate, cpu: (1e6 * ((await kept.cpuSeconds()) - before)) / done };
+  const seconds = (performance.now() - start) / 1_000;
+  return { done, seconds, cpu: (1e6 * ((await kept.cpuSeconds()) - before)) / done };
 }
 
 /** The best of the peers is judged by, the others are told. What is missing might have been the best. */

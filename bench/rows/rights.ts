@@ -7,7 +7,7 @@ import { streamPairs } from '../load/pairs.js';
 import { type ServerProcess, startSidecar } from '../load/server-process.js';
 import { SessionStream } from '../load/session-stream.js';
 import { sayHello } from '../load/wire.js';
-import { interleave, type Lap } from '../rounds.js';
+import { interleave, type Lap, withCpuTime } from '../rounds.js';
 import type { Row } from '../row.js';
 
 /** Short laps, many of them: the difference that is looked for is smaller than the weather. */
@@ -48,7 +48,7 @@ export const rights: Row = {
           better: 'higher',
           enough: 0.97,
           aim: 0.99,
-          outcome: { is: 'measured', rounds },
+          outcome: { is: 'measured', rounds: withCpuTime(rounds) },
         },
       ],
     };

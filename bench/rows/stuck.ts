@@ -6,7 +6,7 @@ import { type ServerProcess, startSidecar } from '../load/server-process.js';
 import { SessionStream } from '../load/session-stream.js';
 import { acquire, newItem, seconds, submit } from '../load/wire.js';
 import { type Figure, harmonicMean } from '../measure.js';
-import { interleave, type Lap } from '../rounds.js';
+import { interleave, type Lap, withCpuTime } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
 /** The ratio shall be known to ±3 %: that is what it is about. */
@@ -51,7 +51,7 @@ async function inProcess(say: Say): Promise<Figure> {
     part: 'in process',
     unit: 'turns/CPU s',
     what: `${what}; in process`,
-    outcome: { is: 'measured', rounds },
+    outcome: { is: 'measured', rounds: withCpuTime(rounds) },
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Keyturn } from '@keyturn/client';
+import { type Dist, type Side, workOf } from '../against/side.js';
 import { makeKeys } from '../coordinator.js';
 import { connectClient } from '../load/dispatch.js';
 import { perSecondInFlight } from '../load/in-flight.js';
@@ -24,10 +25,26 @@ const KEYS = 10_000;
 export const workers: Row = {
   what: 'EnQueue+DeQueue pairs of 100 workers with a session each and 16 turns in flight: against Redis locks over 100 connections',
   limit: 900,
+  side,
   async run(say) {
     return { figures: [await compareWorkers(SIZE, say)] };
   },
 };
+
+async function side(dist: Dist): Promise<Side> {
+  const { sessions, each, pairs } = SIZE;
+  const sidecar = await startSidecar({ dist });
+  const clients = Array.from({ length: sessions }, () => connectClient(sidecar.address));
+  const lap = lapOver(clients, each, pairs, clientPair);
+  const work = async () => workOf(pairs, await lap());
+  return {
+    parts: [{ name: undefined, unit: 'pairs', judgedBy: 'wall', lap: work, cpuSeconds: sidecar.cpuSeconds }],
+    async close() {
+      await Promise.all(clients.map((client) => client.close()));
+      await sidecar.stop();
+    },
+  };
+}
 
 export async function compareWorkers(size: WorkersSize, say: Say): Promise<Figure> {
   const { sessions, each } = size;
