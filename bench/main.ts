@@ -9,10 +9,10 @@ import { type Line, lineOf } from './measure.js';
 import { type Options, readOptions } from './options.js';
 import { writePages } from './pages.js';
 import { progressLine } from './progress.js';
-import { ROWS } from './registry.js';
+import { GROUPS, ROWS } from './registry.js';
 import type { Row } from './row.js';
 import { runRow } from './run-row.js';
-import { nameOf, renderTable } from './table.js';
+import { nameOf, renderTable, renderTimes } from './table.js';
 
 /** From dist/bench. */
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -26,6 +26,8 @@ interface Failure {
 interface Run {
   readonly lines: readonly Line[];
   readonly failures: readonly Failure[];
+  /** Of each row, how long it took, s. */
+  readonly took: ReadonlyMap<string, number>;
 }
 
 async function main(options: Options): Promise<number> {
@@ -42,15 +44,22 @@ async function main(options: Options): Promise<number> {
     process.stderr.write(
       'latest.json has these rows only; the README, docs/BENCHMARKS.md and docs/DURABILITY.md still show the last full run\n',
     );
-  process.stdout.write(options.json ? `${JSON.stringify(done, undefined, 2)}\n` : `${renderTable(run.lines)}\n`);
+  process.stdout.write(
+    options.json
+      ? `${JSON.stringify(done, undefined, 2)}\n`
+      : `${renderTable(run.lines)}\n\n${renderTimes(run.took)}\n`,
+  );
   return complain(run, options.check);
 }
 
 async function runAll(options: Options): Promise<Run> {
   const lines: Line[] = [];
   const failures: Failure[] = [];
+  const took = new Map<string, number>();
   for (const [name, row] of options.rows) {
+    const start = performance.now();
     const outcome = await runWithProgress(name, row, options.profile);
+    took.set(name, (performance.now() - start) / 1_000);
     if (outcome.is === 'failed') {
       failures.push({ row: name, why: outcome.why });
       continue;
@@ -62,7 +71,7 @@ async function runAll(options: Options): Promise<Run> {
   }
   for (const [name, { unlessAsked = [] }] of options.left)
     for (const figure of unlessAsked) lines.push(lineOf(name, figure));
-  return { lines, failures };
+  return { lines, failures, took };
 }
 
 async function runWithProgress(name: string, row: Row, profile: string | undefined) {
@@ -94,5 +103,5 @@ function complain({ lines, failures }: Run, check: boolean): number {
   return 1;
 }
 
-const options = readOptions(process.argv.slice(2), ROWS);
+const options = readOptions(process.argv.slice(2), ROWS, GROUPS);
 process.exitCode = await (options.against === undefined ? main(options) : runAgainst(ROOT, options.against, options));

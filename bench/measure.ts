@@ -143,9 +143,14 @@ function intervalOf(values: readonly number[]): Bounds | undefined {
 }
 
 function cpuOf(rounds: readonly Round[]): CpuTime | undefined {
-  const [own, peers] = [rounds.flatMap(({ cpu }) => cpu ?? []), rounds.flatMap(({ peerCpu }) => peerCpu ?? [])];
+  const [own, peers] = [known(rounds.map(({ cpu }) => cpu)), known(rounds.map(({ peerCpu }) => peerCpu))];
   if (own.length === 0) return undefined;
   return { keyturn: median(own), peer: peers.length === 0 ? undefined : median(peers) };
+}
+
+/** Not every system tells the time of a program that is not ours. */
+function known(values: readonly (number | undefined)[]): number[] {
+  return values.flatMap((value) => (value === undefined || Number.isNaN(value) ? [] : value));
 }
 
 const UNMEASURED = {

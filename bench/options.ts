@@ -1,6 +1,9 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import type { Row } from './row.js';
 
+/** Names for several rows at once. */
+type Groups = ReadonlyMap<string, readonly string[]>;
+
 export interface Options {
   /** In the order of the registry. */
   readonly rows: ReadonlyMap<string, Row>;
@@ -27,10 +30,10 @@ interface Flags {
 }
 
 /** Ends the process for `--help` (0) and for flags that are wrong (2). */
-export function readOptions(args: readonly string[], rows: ReadonlyMap<string, Row>): Options {
+export function readOptions(args: readonly string[], rows: ReadonlyMap<string, Row>, groups: Groups): Options {
   const command = new Command('npm run bench --')
-    .description(`Measures Keyturn against its peers.\n\nRows:\n${listRows(rows)}`)
-    .option('--only <rows>', 'run only these rows, for example core,unary', (names) => chooseRows(names, rows))
+    .description(`Measures Keyturn against its peers.\n\nRows:\n${listRows(rows, groups)}`)
+    .option('--only <rows>', 'run only these rows, for example core,unary', (names) => chooseRows(names, rows, groups))
     .option('--all', 'run also the rows that take long and run only when they are named otherwise')
     .option(
       '--keep',
@@ -66,17 +69,20 @@ export function runOf(rows: ReadonlyMap<string, Row>, all: boolean): Pick<Option
 }
 
 /** The rows of a list like `core,unary`, in the order of the registry. Throws with all the names that there are. */
-export function chooseRows(names: string, rows: ReadonlyMap<string, Row>): ReadonlyMap<string, Row> {
-  const wanted = new Set(names.split(',').map((name) => name.trim()));
+export function chooseRows(names: string, rows: ReadonlyMap<string, Row>, groups: Groups): ReadonlyMap<string, Row> {
+  const asked = names.split(',').map((name) => name.trim());
+  const wanted = new Set(asked.flatMap((name) => groups.get(name) ?? [name]));
   const unknown = [...wanted].filter((name) => !rows.has(name));
   if (unknown.length > 0) {
     const said = unknown.map((name) => `'${name}'`).join(', ');
-    throw new InvalidArgumentError(`There is no row ${said}. The rows are:\n${listRows(rows)}`);
+    throw new InvalidArgumentError(`There is no row ${said}. The rows are:\n${listRows(rows, groups)}`);
   }
   return new Map([...rows].filter(([name]) => wanted.has(name)));
 }
 
-function listRows(rows: ReadonlyMap<string, Row>): string {
-  const width = Math.max(...[...rows.keys()].map((name) => name.length));
-  return [...rows].map(([name, { what }]) => `  ${name.padEnd(width)}  ${what}`).join('\n');
+function listRows(rows: ReadonlyMap<string, Row>, groups: Groups): string {
+  const told = [...rows].map(([name, { what }]) => [name, what] as const);
+  const gathered = [...groups].map(([name, members]) => [name, `the rows ${members.join(' and ')}`] as const);
+  const width = Math.max(...[...rows.keys(), ...groups.keys()].map((name) => name.length));
+  return [...told, ...gathered].map(([name, what]) => `  ${name.padEnd(width)}  ${what}`).join('\n');
 }

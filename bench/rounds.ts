@@ -1,33 +1,62 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isWithin, medianInterval, NARROW } from './against/interval.js';
 import { harmonicMean, type Round } from './measure.js';
 import type { Say } from './row.js';
 
 /** Does a fixed amount of work. Returns how much of it was done per second. */
 export type Lap = () => Promise<number>;
 
-export interface Plan {
+/** How often a row measures. */
+export interface Rounds {
+  /** At least so many. Fewer than six have no interval. */
   readonly rounds: number;
+  /** At most so many, where the interval is not narrow before. Unset: no more than at least. */
+  readonly most?: number;
+  /** It is narrow when neither bound is further from the median than this share of it. Unset: as {@link NARROW} says. */
+  readonly within?: number;
+  /** No round beyond the least begins after this, s. Unset: {@link LONGEST}. */
+  readonly longest?: number;
+}
+
+/** So that no row makes the whole too long, however busy the machine is. */
+const LONGEST = 30;
+
+export interface Plan extends Rounds {
   /** Laps of each in one round. */
   readonly laps: number;
 }
 
 /**
- * Lap by lap in turn, so that what disturbs the machine disturbs both.
+ * Lap by lap in turn, so that what disturbs the machine disturbs both. Who comes first finds what the other left behind:
+ * each comes first as often.
  *
  * A round has several laps because one lap would be either so long that the weather changes, or so short that the
  * garbage collector's work falls into some laps and not into others.
  */
 export async function interleave(plan: Plan, say: Say, keyturn: Lap, peer: Lap, meters?: Meters): Promise<Round[]> {
-  return inRounds(plan.rounds, say, async () => {
+  let pairs = 0;
+  const round = async (): Promise<Round> => {
     const ofKeyturn = new Laps(keyturn, meters?.keyturn, meters?.operations);
-    const ofPeer = new Laps(peer, meters?.peer, meters?.operations);
-    for (let lap = 0; lap < plan.laps; lap++) {
-      await ofKeyturn.run();
-      await ofPeer.run();
-    }
+    const ofPeer = new Laps(peer, meters?.peer, meters?.peerOperations ?? meters?.operations);
+    for (let lap = 0; lap < plan.laps; lap++)
+      for (const side of pairs++ % 2 === 0 ? [ofKeyturn, ofPeer] : [ofPeer, ofKeyturn]) await side.run();
     const [cpu, peerCpu] = [ofKeyturn.cpu, ofPeer.cpu];
-    const round = { value: ofKeyturn.rate, peer: ofPeer.rate };
-    return { ...round, ...(cpu !== undefined && { cpu }), ...(peerCpu !== undefined && { peerCpu }) };
+    const measured = { value: ofKeyturn.rate, peer: ofPeer.rate };
+    return { ...measured, ...(cpu !== undefined && { cpu }), ...(peerCpu !== undefined && { peerCpu }) };
+  };
+  return inRounds(plan, say, round, judged);
+}
+
+/** What of a round the interval is about. */
+export function judged({ value, peer }: Round): number {
+  return peer === undefined ? value : value / peer;
+}
+
+/** Of rounds that are rates per second of CPU time, what an operation takes. */
+export function withCpuTime(rounds: readonly Round[]): Round[] {
+  return rounds.map((round) => {
+    const { value, peer } = round;
+    return { ...round, cpu: 1e6 / value, ...(peer !== undefined && { peerCpu: 1e6 / peer }) };
   });
 }
 
@@ -37,6 +66,8 @@ export interface Meters {
   readonly peer?: () => Promise<number>;
   /** Of a lap. */
   readonly operations: number;
+  /** Of the peer's. Unset: as many. */
+  readonly peerOperations?: number;
 }
 
 /** The laps of one side in a round. */
@@ -67,13 +98,25 @@ class Laps {
   }
 }
 
-/** Runs `round` once to warm up, and then `count` times for what it measures. */
-export async function inRounds<T>(count: number, say: Say, round: () => Promise<T>): Promise<T[]> {
+/**
+ * Runs `round` once to warm up, and then until what it measures is known well enough, within the bounds of the plan.
+ *
+ * @param of what the interval is about, where there are several each of them. Unset: as many rounds as at least
+ */
+export async function inRounds<T>(
+  plan: Rounds,
+  say: Say,
+  round: () => Promise<T>,
+  ...of: readonly ((measured: T) => number)[]
+): Promise<T[]> {
+  const { rounds: least, most = least, within = NARROW, longest = LONGEST } = plan;
   say('warming up');
   await round();
   const measured: T[] = [];
-  for (let index = 1; index <= count; index++) {
-    say(`round ${index} of ${count}`);
+  const end = performance.now() + 1_000 * longest;
+  const isKnown = () => of.every((each) => isWithin(medianInterval(measured.map(each)), within));
+  while (measured.length < least || (measured.length < most && performance.now() < end && !isKnown())) {
+    say(`round ${measured.length + 1} of ${measured.length < least ? least : most}`);
     measured.push(await round());
   }
   return measured;

@@ -31,6 +31,13 @@ function cells(line: Line): string[] {
   ];
 }
 
+/** How long each row took, s: what makes the whole long is seen. */
+export function renderTimes(took: ReadonlyMap<string, number>): string {
+  const all = [...took.values()].reduce((sum, seconds) => sum + seconds, 0);
+  const each = [...took].map(([row, seconds]) => `${row} ${Math.round(seconds)} s`);
+  return `took ${each.join(', ')}; in all ${(all / 60).toFixed(1)} min`;
+}
+
 export function nameOf(line: Pick<Line, 'row' | 'part'>): string {
   return line.part === undefined ? line.row : `${line.row}: ${line.part}`;
 }

@@ -6,11 +6,9 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Say } from '../row.js';
-import { FEWEST, type Interval, isWithin, medianInterval } from './interval.js';
+import { FEWEST, type Interval, isWithin, medianInterval, NARROW } from './interval.js';
 import type { Part, Side } from './side.js';
 
-/** A ratio is known when its 95 % interval is no wider than this to either side. */
-export const NARROW = 0.05;
 const MOST_ROUNDS = 60;
 
 export interface Comparison {

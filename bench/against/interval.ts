@@ -9,6 +9,8 @@ export interface Interval {
 /** Fewer values than this have no 95 % interval: even from the smallest to the largest is less. */
 export const FEWEST = 6;
 const OUTSIDE = 0.05;
+/** A ratio is known when its 95 % interval is no wider than this to either side. */
+export const NARROW = 0.05;
 
 /**
  * The interval between two order statistics: it supposes nothing about how the values are distributed, so that an

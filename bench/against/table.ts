@@ -1,7 +1,7 @@
 /** The printed form of a comparison of two commits. */
 import { figure, nameOf } from '../table.js';
-import { type Comparison, isWorse, judged, NARROW } from './compare.js';
-import { type Interval, isWithin } from './interval.js';
+import { type Comparison, isWorse, judged } from './compare.js';
+import { type Interval, isWithin, NARROW } from './interval.js';
 
 export interface NamedComparison extends Comparison {
   readonly row: string;

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { type Figure, median } from '../measure.js';
 import type { Row, Say } from '../row.js';
 import { runRow } from '../run-row.js';
-import { type Comparison, judged, NARROW } from './compare.js';
-import { FEWEST, isWithin, medianInterval } from './interval.js';
+import { type Comparison, judged } from './compare.js';
+import { FEWEST, isWithin, medianInterval, NARROW } from './interval.js';
 import { type Dist, TODAY } from './side.js';
 
 /** Each run is a round; there are not many, because each lasts as long as the row. */

@@ -24,7 +24,7 @@ export async function startCluster(dist: Dist = TODAY, flushed: Flushed = 'alway
   const redis = await startKeepingRedis(directory.path, flushed);
   const store = `redis://${HOST}:${redis.port}`;
   const home = await startSidecar({ dist, store });
-  await ready(home);
+  await isReady(home);
   const gateways: ServerProcess[] = [];
   return {
     redisPort: redis.port,
@@ -32,7 +32,7 @@ export async function startCluster(dist: Dist = TODAY, flushed: Flushed = 'alway
     async startGateway() {
       const gateway = await startSidecar({ dist, store, weight: 0 });
       gateways.push(gateway);
-      await ready(gateway);
+      await isReady(gateway);
       return gateway;
     },
     async stop() {
@@ -45,7 +45,7 @@ export async function startCluster(dist: Dist = TODAY, flushed: Flushed = 'alway
 }
 
 /** It has joined, and knows a home of every partition. */
-async function ready({ http }: ServerProcess): Promise<void> {
+export async function isReady({ http }: ServerProcess): Promise<void> {
   for (;;) {
     const { status } = await fetch(`http://${http}/readyz`);
     if (status === 200) return;

@@ -1,9 +1,10 @@
 /** Programs from the packages of the system, on loopback ports of their own. Whatever else listens here is left alone. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as pass } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { cpuSecondsOf } from './process-time.js';
 
 /** A program, and the command that installs it. */
 export interface Program {
@@ -13,6 +14,8 @@ export interface Program {
 
 export interface NativeServer {
   readonly port: number;
+  /** Since its start. NaN: this system does not tell. */
+  cpuSeconds(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -32,10 +35,14 @@ export async function isInstalled({ needs }: Program, question: string): Promise
   }
 }
 
-/** Resolves when it accepts connections. It is ended with this process, by its own id. */
-export async function startNative({ needs }: Program, flags: (port: number) => string[]): Promise<NativeServer> {
+/** Resolves when it accepts connections. It is ended with this process, by its own id. @param as who runs it, and where */
+export async function startNative(
+  { needs }: Program,
+  flags: (port: number) => string[],
+  as: Pick<SpawnOptions, 'uid' | 'gid' | 'cwd'> = {},
+): Promise<NativeServer> {
   const port = await freePort();
-  const child = spawn(needs, flags(port), { stdio: 'ignore' });
+  const child = spawn(needs, flags(port), { stdio: 'ignore', ...as });
   const end = () => child.kill('SIGKILL');
   process.once('exit', end);
   await accepting(child, needs, port);
@@ -44,7 +51,7 @@ export async function startNative({ needs }: Program, flags: (port: number) => s
     child.kill('SIGTERM');
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   };
-  return { port, stop };
+  return { port, cpuSeconds: () => cpuSecondsOf(child.pid ?? 0), stop };
 }
 
 async function accepting(child: ChildProcess, program: string, port: number): Promise<void> {

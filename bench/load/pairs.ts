@@ -1,5 +1,6 @@
 /** EnQueue+DeQueue pairs: the load of the rows that hold sessions against something. */
-import { makeKeys } from '../coordinator.js';
+import type { Keyturn } from '@keyturn/client';
+import { makeKeys, QUEUE } from '../coordinator.js';
 import type { RedisLocks } from '../peers/redis.js';
 import type { Lap } from '../rounds.js';
 import { perSecondInFlight } from './in-flight.js';
@@ -30,6 +31,18 @@ export function streamPairs(stream: SessionStream, pairs: number): Lap {
       };
       for (let lane = 0; lane < IN_FLIGHT; lane++) begin();
     });
+}
+
+/** As an application does it. */
+export function clientPairs(keyturn: Keyturn, pairs: number): Lap {
+  const keys = makeKeys(KEYS);
+  return () => perSecondInFlight(pairs, IN_FLIGHT, (index) => clientPair(keyturn, keys[index % KEYS] ?? ''));
+}
+
+export async function clientPair(keyturn: Keyturn, key: string): Promise<void> {
+  const answer = await keyturn.enQueue({ queue: QUEUE, key });
+  if (answer.decision !== 'accept') throw new Error(`expected a turn, got ${answer.decision}`);
+  await keyturn.deQueue({ queue: QUEUE, key, token: answer.turn.token });
 }
 
 export function lockPairs(locks: RedisLocks, pairs: number): Lap {

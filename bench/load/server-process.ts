@@ -41,6 +41,10 @@ export interface SidecarOptions {
   readonly store?: string;
   /** 0: a gateway of its cluster. */
   readonly weight?: number;
+  /** Of a new cluster. Unset: as many as are built in. */
+  readonly partitions?: number;
+  /** Where gRPC is served. Unset: a port of its own on loopback. */
+  readonly listen?: string;
   /** It has a console. Unset: nobody looks. */
   readonly console?: boolean;
   /** Of Node. */
@@ -58,18 +62,20 @@ export async function startSidecar(options: SidecarOptions = {}): Promise<Server
     dataDirectory,
     store,
     weight,
+    partitions,
+    listen = '127.0.0.1:0',
     console = false,
     flags = [],
     dist = TODAY,
   } = options;
-  const cluster = weight === undefined ? undefined : { weight };
+  const cluster = weight === undefined && partitions === undefined ? undefined : { weight, partitions };
   const script = new URL('src/main.js', dist);
   const directory = await mkdtemp(join(tmpdir(), 'keyturn-bench-'));
   try {
     // JSON is YAML.
     const file = join(directory, 'keyturn.yaml');
     await writeFile(file, JSON.stringify({ default: policy, limits, auth, data_dir: dataDirectory, store, cluster }));
-    const ports = ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
+    const ports = ['--listen', listen, '--http-listen', '127.0.0.1:0'];
     // Code of before there was a console knows no such option.
     const page = console ? ['--console-listen', '127.0.0.1:0'] : [];
     return await startServer(script, ['serve', '--config', file, ...ports, ...page, '--drain-timeout', '0s'], flags);

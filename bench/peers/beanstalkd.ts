@@ -16,6 +16,11 @@ export function startBeanstalkd(): Promise<NativeServer> {
   return startNative(BEANSTALKD, (port) => ['-l', HOST, '-p', String(port)]);
 }
 
+/** With a log that it flushes before each answer. @param directory on a disk */
+export function startKeepingBeanstalkd(directory: string): Promise<NativeServer> {
+  return startNative(BEANSTALKD, (port) => ['-l', HOST, '-p', String(port), '-b', directory, '-f0']);
+}
+
 export interface Job {
   readonly id: string;
   readonly body: Buffer;

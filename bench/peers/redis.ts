@@ -1,4 +1,4 @@
-/** Redis as a lock: one connection of ioredis, which pipelines what is asked at once. */
+/** Redis as a lock, and as a stream of items: one connection of ioredis, which pipelines what is asked at once. */
 import { Redis } from 'ioredis';
 import { HOST, isInstalled, type NativeServer, type Program, startNative } from '../load/native-server.js';
 
@@ -46,9 +46,43 @@ export class RedisLocks {
     if (answer !== 'OK') throw new Error(`the lock of ${key} is taken`);
   }
 
+  /** @param lease ms */
+  async tryLock(key: string, owner: string, lease = LEASE): Promise<boolean> {
+    return (await this.redis.set(key, owner, 'PX', lease, 'NX')) === 'OK';
+  }
+
   async unlock(key: string, owner: string): Promise<void> {
     const answer = await this.redis.evalsha(this.script, 1, key, owner);
     if (answer !== 1) throw new Error(`the lock of ${key} was lost`);
+  }
+
+  close(): void {
+    this.redis.disconnect();
+  }
+}
+
+const STREAM = 'bench';
+
+/** Items as entries of a stream. */
+export class RedisStream {
+  private constructor(private readonly redis: Redis) {}
+
+  static connect(port: number): RedisStream {
+    return new RedisStream(new Redis({ host: HOST, port }));
+  }
+
+  /** One command each, written at once. */
+  async add(keys: readonly string[], payload: Buffer): Promise<void> {
+    const [key] = keys;
+    if (keys.length === 1 && key !== undefined) {
+      await this.redis.xadd(STREAM, '*', 'key', key, 'payload', payload);
+      return;
+    }
+    const pipeline = this.redis.pipeline();
+    for (const each of keys) pipeline.xadd(STREAM, '*', 'key', each, 'payload', payload);
+    const results = (await pipeline.exec()) ?? [];
+    if (results.length !== keys.length) throw new Error(`of ${keys.length} entries ${results.length} were answered`);
+    for (const [error] of results) if (error !== null) throw error;
   }
 
   close(): void {

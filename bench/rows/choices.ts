@@ -4,14 +4,14 @@ import { makeDataDirectory } from '../load/data-directory.js';
 import { openWhenReady } from '../load/ready-session.js';
 import { startSidecar } from '../load/server-process.js';
 import { SingleItems } from '../load/single-items.js';
-import { type Figure, harmonicMean } from '../measure.js';
+import { type Figure, harmonicMean, type Round } from '../measure.js';
 import { inRounds, type Lap } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
-const PLAN = { rounds: 7, laps: 2 };
+const PLAN = { rounds: 9, most: 15, laps: 2 };
 const ITEMS = 10_000;
 const IN_FLIGHT = 256;
-const CRASHES = 3;
+const CRASHES = 6;
 /** Items that are answered when it is killed. */
 const ANSWERED = 20_000;
 const ALL = ANSWERED + IN_FLIGHT;
@@ -36,7 +36,7 @@ type Rates = Readonly<Record<Choice, number>>;
 
 export const choices: Row = {
   what: 'on_flush, interval, count and memory side by side: items a second, and answered items that are missing after SIGKILL',
-  limit: 600,
+  limit: 1_200,
   async run(say) {
     const rounds = await measureRates(say);
     const figures = WRITTEN.map((choice) => rateFigure(choice, rounds));
@@ -53,23 +53,30 @@ async function measureRates(say: Say): Promise<readonly Rates[]> {
     const items = new SingleItems(session, CHOICES[choice].asked);
     return [choice, () => items.submitAll(ITEMS, IN_FLIGHT)];
   });
-  const rounds = await inRounds(PLAN.rounds, say, () => oneRound(laps));
+  const rounds = await inRounds(PLAN, say, () => oneRound(laps), ...WRITTEN.map(ofMemory));
   session.close();
   await sidecar.stop();
   await data.remove();
   return rounds;
 }
 
-/** Lap by lap in turn. */
-async function oneRound(laps: readonly (readonly [Choice, Lap])[]): Promise<Rates> {
+/** Lap by lap in turn, there and back: what one leaves the disk to do is not always found by the same one. */
+async function oneRound(laps: [Choice, Lap][]): Promise<Rates> {
   const rates: Record<Choice, number[]> = { on_flush: [], interval: [], count: [], memory: [] };
-  for (let turn = 0; turn < PLAN.laps; turn++) for (const [choice, lap] of laps) rates[choice].push(await lap());
+  for (let turn = 0; turn < PLAN.laps; turn++) {
+    for (const [choice, lap] of laps) rates[choice].push(await lap());
+    laps.reverse();
+  }
   return {
     on_flush: harmonicMean(rates.on_flush),
     interval: harmonicMean(rates.interval),
     count: harmonicMean(rates.count),
     memory: harmonicMean(rates.memory),
   };
+}
+
+function ofMemory(choice: Choice): (rates: Rates) => number {
+  return (rates) => rates[choice] / rates.memory;
 }
 
 function rateFigure(choice: (typeof WRITTEN)[number], rounds: readonly Rates[]): Figure {
@@ -92,21 +99,23 @@ function rateFigure(choice: (typeof WRITTEN)[number], rounds: readonly Rates[]):
 
 async function lossFigure(choice: Choice, say: Say): Promise<Figure> {
   const [enough, aim] = CHOICES[choice].lost;
-  let most = 0;
+  const rounds: Round[] = [];
   for (let crash = 1; crash <= CRASHES; crash++) {
     say(`${choice}, crash ${crash} of ${CRASHES}`);
     const { missing } = await loseByCrash(CHOICES[choice].asked, ANSWERED, IN_FLIGHT);
-    most = Math.max(most, missing);
+    // A median over the crashes could hide it.
+    if (choice === 'on_flush' && missing > 0) throw new Error(`a crash lost ${missing} items that were flushed`);
+    rounds.push({ value: missing, peer: undefined });
   }
   return {
     row: 'choices lost',
     part: choice,
-    what: `Submit with durability ${choice}, as above; SIGKILL when ${ANSWERED.toLocaleString('en-US')} items are answered and more are under way; items answered and missing after the restart, the most of ${CRASHES} crashes`,
+    what: `Submit with durability ${choice}, as above; SIGKILL when ${ANSWERED.toLocaleString('en-US')} items are answered and more are under way; items answered and missing after the restart, half of ${CRASHES} crashes lose no more`,
     unit: 'items',
     peer: undefined,
     better: 'lower',
     enough,
     aim,
-    outcome: { is: 'measured', rounds: [{ value: most, peer: undefined }] },
+    outcome: { is: 'measured', rounds },
   };
 }

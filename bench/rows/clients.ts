@@ -7,9 +7,9 @@ import { hasRedis, REDIS, startRedis } from '../peers/redis.js';
 import { interleave } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
-/** A lap lasts two seconds: the compilers of some languages need as long to warm up. */
+/** A lap lasts as long as the compilers of some languages need to warm up. */
 const PLAN = { rounds: 7, laps: 1 };
-const PAIRS = { keys: 10_000, inFlight: 256, seconds: 2 };
+const PAIRS = { keys: 10_000, inFlight: 256, seconds: 1.5 };
 
 /** The usual client of Redis in each language, as its player uses it. */
 const REDIS_CLIENTS: Readonly<Record<string, string>> = {
@@ -21,7 +21,7 @@ const REDIS_CLIENTS: Readonly<Record<string, string>> = {
 
 export const clients: Row = {
   what: 'EnQueue+DeQueue pairs on one session by the client of each language, against Redis as a lock by its usual client',
-  limit: 400,
+  limit: 900,
   async run(say) {
     const sidecar = await startSidecar();
     const figures: Figure[] = [];

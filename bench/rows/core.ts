@@ -1,16 +1,16 @@
 import { sideOfHeap } from '../against/heap-side.js';
 import { perCpuSecond, startHeap } from '../heaps.js';
-import { interleave } from '../rounds.js';
+import { interleave, withCpuTime } from '../rounds.js';
 import type { Row } from '../row.js';
 
-const PLAN = { rounds: 9, laps: 4 };
+const PLAN = { rounds: 9, most: 25, within: 0.03, laps: 4 };
 const WORKER = new URL('./core-worker.js', import.meta.url);
 
 const what = 'EnQueue+DeQueue in process, 10,000 keys, leases armed, metrics counted';
 
 export const core: Row = {
   what,
-  limit: 120,
+  limit: 400,
   side: (dist) => sideOfHeap(new URL('bench/rows/core-worker.js', dist), ['keyturn'], undefined, 'pairs'),
   async run(say) {
     const keyturn = await startHeap(WORKER, 'keyturn');
@@ -27,7 +27,7 @@ export const core: Row = {
           better: 'higher',
           enough: 0.15,
           aim: 0.25,
-          outcome: { is: 'measured', rounds },
+          outcome: { is: 'measured', rounds: withCpuTime(rounds) },
         },
       ],
     };

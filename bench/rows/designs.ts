@@ -57,7 +57,7 @@ function figuresOf(part: string, name: string, measured: Measured): Figure[] {
     peers: readonly DesignName[],
   ) => {
     const rounds = measured.map((figures) => roundOf(figures, of, peers, marked.better));
-    const what = `${word}; ${name}, ${SUPPOSED}; ${intervalOf(rounds)}`;
+    const what = `${word}; ${name}, ${SUPPOSED}; rounds are seeds`;
     const outcome = { is: 'measured', rounds } as const;
     return {
       row: `designs ${part}`,
@@ -101,12 +101,6 @@ function roundOf(figures: Measured[number], of: Of, peers: readonly DesignName[]
   return { value: of(ofDesign(figures, 'keyturn')), peer };
 }
 
-function intervalOf(rounds: readonly Round[]): string {
-  const { bounds } = medianInterval(rounds.map(({ value, peer }) => value / (peer ?? Number.NaN)));
-  const words = bounds === undefined ? 'unknown' : `${bounds.low.toPrecision(2)} to ${bounds.high.toPrecision(2)}`;
-  return `95 % interval of the ratio over ${rounds.length} seeds: ${words}`;
-}
-
 function ofDesign(figures: Measured[number], design: DesignName): Figures {
   const found = figures.get(design);
   if (found === undefined) throw new Error(`${design} was not played`);
@@ -125,7 +119,7 @@ async function inRealTime(say: Say): Promise<Figure> {
     rounds.push({ value, peer: ofDesign(comparison.figures(), 'keyturn').waitMean });
   }
   const word = 'mean waiting time in real time';
-  const what = `${word}: a coordinator in process, ${SMALL.workers} workers that sleep, ${SMALL.messages} messages of ${SMALL.work} ms, 5 % of them ten times slower; ${intervalOf(rounds)}`;
+  const what = `${word}: a coordinator in process, ${SMALL.workers} workers that sleep, ${SMALL.messages} messages of ${SMALL.work} ms, 5 % of them ten times slower; rounds are seeds`;
   const told = { unit: 'ms', better: 'lower', enough: undefined, aim: undefined } as const;
   return {
     row: 'designs real',

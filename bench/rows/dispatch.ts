@@ -11,11 +11,11 @@ import {
 import { perSecondInFlight } from '../load/in-flight.js';
 import { type ServerProcess, startSidecar } from '../load/server-process.js';
 import { SessionStream } from '../load/session-stream.js';
-import { type Figure, harmonicMean, type Outcome } from '../measure.js';
+import { type Figure, harmonicMean, type Outcome, type Round } from '../measure.js';
 import { BEANSTALKD, BeanstalkConnection, hasBeanstalkd, startBeanstalkd } from '../peers/beanstalkd.js';
 import { BullJobs } from '../peers/bullmq.js';
 import { hasRedis, REDIS, startRedis } from '../peers/redis.js';
-import { inRounds, type Plan } from '../rounds.js';
+import { inRounds, judged, type Plan } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
 /** Keyturn's laps a lap of the peer. */
@@ -25,17 +25,34 @@ interface DispatchPlan extends Plan {
 
 /** BullMQ takes some four times as long: what is compared shall last about as long, or one lap is a lap to warm up. */
 const PLANS = {
-  beanstalkd: { rounds: 7, laps: 4, own: 1 },
-  bullmq: { rounds: 7, laps: 1, own: 4 },
+  beanstalkd: { rounds: 9, most: 15, laps: 4, own: 1 },
+  bullmq: { rounds: 9, most: 11, laps: 1, own: 4 },
 } as const satisfies Record<string, DispatchPlan>;
 const PAYLOAD = Buffer.alloc(200, 'x');
 /** Of a lap, for all alike: a backlog has its price. */
 const ITEMS = 20_000;
 
-/** Everything goes in, and then out again. Rates per second. */
-interface InAndOut {
-  readonly in: number;
-  readonly out: number;
+/** Everything goes in, and then out again. */
+type Way = 'in' | 'out';
+type InAndOut = Readonly<Record<Way, Measured>>;
+
+interface Measured {
+  /** Per second. */
+  readonly rate: number;
+  /** CPU time of the server for one of them, µs. */
+  readonly cpu: number;
+}
+
+async function measured(server: Pick<ServerProcess, 'cpuSeconds'>, all: () => Promise<number>): Promise<Measured> {
+  const before = await server.cpuSeconds();
+  const rate = await all();
+  return { rate, cpu: (1e6 * ((await server.cpuSeconds()) - before)) / ITEMS };
+}
+
+/** What Keyturn does in a lap. */
+async function ownLap<Turn>(sidecar: ServerProcess, items: Dispatch<Turn>): Promise<InAndOut> {
+  const taken = await measured(sidecar, () => items.submitAll(ITEMS));
+  return { in: taken, out: await measured(sidecar, () => items.takeAll(ITEMS)) };
 }
 
 /** One that is measured, ready. */
@@ -46,7 +63,7 @@ interface Contestant {
 
 export const dispatch: Row = {
   what: 'items with 200 bytes in by batches of 100, and out again with 64 in flight: against beanstalkd, and against BullMQ',
-  limit: 300,
+  limit: 900,
   side,
   async run(say) {
     const sidecar = await startSidecar();
@@ -135,23 +152,35 @@ function figuresOut(beanstalkd: Outcome, bullmq: Outcome): Figure[] {
 }
 
 async function compare(keyturn: Contestant, peer: Contestant, plan: DispatchPlan, say: Say): Promise<Outcomes> {
-  const rounds = await inRounds(plan.rounds, say, async () => {
+  let turns = 0;
+  const oneRound = async () => {
     const laps = { keyturn: [] as InAndOut[], peer: [] as InAndOut[] };
     for (let lap = 0; lap < plan.laps; lap++) {
-      for (let own = 0; own < plan.own; own++) laps.keyturn.push(await keyturn.lap());
-      laps.peer.push(await peer.lap());
+      const own = async () => {
+        for (let left = plan.own; left > 0; left--) laps.keyturn.push(await keyturn.lap());
+      };
+      const theirs = async () => void laps.peer.push(await peer.lap());
+      // Who comes first finds what the other left behind: each as often.
+      for (const side of turns++ % 2 === 0 ? [own, theirs] : [theirs, own]) await side();
     }
-    return laps;
-  });
+    return { in: roundOf(laps, 'in'), out: roundOf(laps, 'out') };
+  };
+  const rounds = await inRounds(
+    plan,
+    say,
+    oneRound,
+    (round) => judged(round.in),
+    (round) => judged(round.out),
+  );
   await Promise.all([keyturn.close(), peer.close()]);
-  const outcome = (way: keyof InAndOut): Outcome => ({
-    is: 'measured',
-    rounds: rounds.map((laps) => ({
-      value: harmonicMean(laps.keyturn.map((lap) => lap[way])),
-      peer: harmonicMean(laps.peer.map((lap) => lap[way])),
-    })),
-  });
+  const outcome = (way: Way): Outcome => ({ is: 'measured', rounds: rounds.map((round) => round[way]) });
   return { in: outcome('in'), out: outcome('out') };
+}
+
+function roundOf(laps: Readonly<Record<'keyturn' | 'peer', readonly InAndOut[]>>, way: Way): Round {
+  const rate = (of: readonly InAndOut[]) => harmonicMean(of.map((lap) => lap[way].rate));
+  const cpu = (of: readonly InAndOut[]) => of.reduce((sum, lap) => sum + lap[way].cpu, 0) / of.length;
+  return { value: rate(laps.keyturn), peer: rate(laps.peer), cpu: cpu(laps.keyturn), peerCpu: cpu(laps.peer) };
 }
 
 function missing(program: { readonly needs: string; readonly install: string }): Outcomes {
@@ -167,7 +196,7 @@ async function joinStream(sidecar: ServerProcess): Promise<Contestant> {
   const session = new SessionStream(sidecar.address);
   const items = new Dispatch(await streamCalls(session), PAYLOAD);
   return {
-    lap: async () => ({ in: await items.submitAll(ITEMS), out: await items.takeAll(ITEMS) }),
+    lap: () => ownLap(sidecar, items),
     close: async () => session.close(),
   };
 }
@@ -176,7 +205,7 @@ function joinClient(sidecar: ServerProcess): Contestant {
   const keyturn = connectClient(sidecar.address);
   const items = new Dispatch(clientCalls(keyturn), PAYLOAD);
   return {
-    lap: async () => ({ in: await items.submitAll(ITEMS), out: await items.takeAll(ITEMS) }),
+    lap: () => ownLap(sidecar, items),
     close: () => keyturn.close(),
   };
 }
@@ -185,7 +214,10 @@ async function joinBeanstalkd(): Promise<Contestant> {
   const server = await startBeanstalkd();
   const connection = await BeanstalkConnection.connect(server.port);
   return {
-    lap: async () => ({ in: await putAll(connection), out: await reserveAll(connection) }),
+    async lap() {
+      const put = await measured(server, () => putAll(connection));
+      return { in: put, out: await measured(server, () => reserveAll(connection)) };
+    },
     async close() {
       connection.close();
       await server.stop();
@@ -216,8 +248,11 @@ async function joinBullMq(): Promise<Contestant> {
   const payloads = Array.from({ length: BATCH }, () => PAYLOAD.toString('latin1'));
   return {
     async lap() {
-      const batches = await perSecondInFlight(ITEMS / BATCH, BATCHES_IN_FLIGHT, () => jobs.addBulk(payloads));
-      return { in: batches * BATCH, out: await jobs.takeAll(ITEMS) };
+      const added = await measured(
+        server,
+        async () => BATCH * (await perSecondInFlight(ITEMS / BATCH, BATCHES_IN_FLIGHT, () => jobs.addBulk(payloads))),
+      );
+      return { in: added, out: await measured(server, () => jobs.takeAll(ITEMS)) };
     },
     async close() {
       await jobs.close();

@@ -8,13 +8,13 @@ import { interleave } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
 /** Short laps, many of them: a disk has its moods. */
-const PLAN = { rounds: 7, laps: 5 };
+const PLAN = { rounds: 9, most: 21, laps: 4 };
 const ITEMS = 10_000;
 const IN_FLIGHT = 256;
 
 export const durable: Row = {
   what: 'durable items with 200 bytes, one a Submit, 256 in flight, each answered after its flush: against bare lmdb',
-  limit: 300,
+  limit: 900,
   side,
   async run(say) {
     const [own, peers] = [await makeDataDirectory(), await makeDataDirectory()];

@@ -7,7 +7,7 @@ import { perSecond } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
 const LEASES = 1_000_000;
-const ROUNDS = 3;
+const ROUNDS = 6;
 /** Between the last arrival and the first end there must be this much, ms: the machine comes to rest. */
 const REST = 1_000;
 /** So many times as long as the arrivals took before may they take again. */
@@ -20,7 +20,7 @@ const what =
 
 export const expiry: Row = {
   what,
-  limit: 600,
+  limit: 1_200,
   async run(say) {
     const keys = makeKeys(LEASES);
     say('warming up');

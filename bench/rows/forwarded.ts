@@ -10,14 +10,14 @@ import { interleave, type Plan } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
 /** Short laps, many of them: three processes share what two cores may be. */
-const PLAN = { rounds: 9, laps: 4 };
+const PLAN = { rounds: 9, most: 15, laps: 4 };
 const PAIRS = 20_000;
 /** In a cluster each pair is written, too. */
 const PAIRS_KEPT = 5_000;
 
 export const forwarded: Row = {
   what: 'EnQueue+DeQueue pairs on one session, 256 in flight: at a sidecar that forwards them, against their home itself',
-  limit: 300,
+  limit: 900,
   side,
   async run(say) {
     return { figures: [figure('link', await linkAlone(says(say, 'link'))), figure('cluster', await inCluster(say))] };

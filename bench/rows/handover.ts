@@ -6,8 +6,8 @@ import { percentile } from '../measure.js';
 import { inRounds } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
-const ROUNDS = 7;
-const HANDOVERS = 2_000;
+const ROUNDS = { rounds: 9 };
+const HANDOVERS = 1_500;
 const TURN = { queue: QUEUE, key: 'customer-4711' } as const;
 /** Longer than any hand-over takes, ms. */
 const WAIT = 60_000;
@@ -17,7 +17,7 @@ const what =
 
 export const handover: Row = {
   what,
-  limit: 120,
+  limit: 300,
   async run(say) {
     const rounds = await measure(say);
     const told = { unit: 'ms', peer: undefined, better: 'lower' } as const;

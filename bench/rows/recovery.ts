@@ -4,12 +4,12 @@ import { untilFirstTurn } from '../load/first-turn.js';
 import type { Round } from '../measure.js';
 import type { Row, Say } from '../row.js';
 
-const ROUNDS = 5;
+const ROUNDS = 7;
 const ITEMS = 1_000_000;
 
 export const recovery: Row = {
   what: 'start of a sidecar with 1,000,000 durable items on the disk until the first turn is given',
-  limit: 300,
+  limit: 600,
   async run(say) {
     const data = await makeDataDirectory();
     await writeBacklog(data.path, ITEMS, say);

@@ -2,7 +2,7 @@ import { type Dist, type Side, TODAY, workOf } from '../against/side.js';
 import { type BenchCluster, startCluster } from '../load/cluster.js';
 import { BATCH, BATCHES_IN_FLIGHT, clientCalls, connectClient, Dispatch } from '../load/dispatch.js';
 import { perSecondInFlight } from '../load/in-flight.js';
-import { lockPairs, streamPairs } from '../load/pairs.js';
+import { clientPairs, lockPairs, streamPairs } from '../load/pairs.js';
 import { startSidecar } from '../load/server-process.js';
 import { SessionStream } from '../load/session-stream.js';
 import { deQueue, enQueue, sayHello, turnOf } from '../load/wire.js';
@@ -13,19 +13,19 @@ import { inRounds, interleave } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
 /** Short laps, many of them: a disk has its moods. */
-const PAIRS_PLAN = { rounds: 9, laps: 3 };
+const PAIRS_PLAN = { rounds: 9, most: 21, laps: 3 };
 const PAIRS = 5_000;
-const SUBMIT_PLAN = { rounds: 7, laps: 1 };
+const SUBMIT_PLAN = { rounds: 9, most: 15, laps: 1 };
 const ITEMS = 5_000;
 const PAYLOAD = Buffer.alloc(200, 'x');
 const WORKERS = 64;
-const ROUNDS = 9;
+const ANSWERS_PLAN = { rounds: 9 };
 const ANSWERS = 300;
 const KEY = 'customer-4711';
 
 export const redis: Row = {
   what: 'a cluster of one home on a Redis with every write on its disk: pairs against locks there, Submit against BullMQ there, and what an answer takes longer',
-  limit: 600,
+  limit: 1_200,
   side,
   async run(say) {
     if (!(await hasRedis())) return { figures: allOf(() => ({ is: 'missing', ...REDIS })) };
@@ -44,7 +44,7 @@ const FIGURES = {
   pairs: {
     row: 'redis pairs',
     part: undefined,
-    what: 'EnQueue+DeQueue pairs on one session at the home, 256 in flight over 10,000 keys, each answered when Redis has it on its disk; load: a bare stream of grpc-js, without promises',
+    what: 'EnQueue+DeQueue pairs on one session at the home, 256 in flight over 10,000 keys, each answered when Redis has it on its disk; load: @keyturn/client',
     unit: 'pairs/s',
     peer: 'SET NX PX, and compare-and-delete by a script, on the same Redis; load: ioredis, one connection, pipelined, same in flight',
     better: 'higher',
@@ -77,11 +77,15 @@ function allOf(outcome: (name: keyof typeof FIGURES) => Outcome): Figure[] {
   return (['pairs', 'in', 'answer'] as const).map((name) => ({ ...FIGURES[name], outcome: outcome(name) }));
 }
 
+/** Both by what applications use. */
 async function againstLocks({ home, redisPort }: BenchCluster, say: Say): Promise<Outcome> {
-  const stream = await openSession(home.address);
+  const keyturn = connectClient(home.address);
   const locks = await RedisLocks.connect(redisPort);
-  const rounds = await interleave(PAIRS_PLAN, say, streamPairs(stream, PAIRS), lockPairs(locks, PAIRS));
-  stream.close();
+  const rounds = await interleave(PAIRS_PLAN, say, clientPairs(keyturn, PAIRS), lockPairs(locks, PAIRS), {
+    keyturn: home.cpuSeconds,
+    operations: PAIRS,
+  });
+  await keyturn.close();
   locks.close();
   return { is: 'measured', rounds };
 }
@@ -118,7 +122,7 @@ async function againstMemory(say: Say): Promise<Outcome> {
   const { home } = cluster;
   const alone = await startSidecar();
   const [kept, fleeting] = [await openSession(home.address), await openSession(alone.address)];
-  const rounds = await inRounds(ROUNDS, say, async (): Promise<Round> => {
+  const rounds = await inRounds(ANSWERS_PLAN, say, async (): Promise<Round> => {
     const value = (await halfAnsweredWithin(kept)) - (await halfAnsweredWithin(fleeting));
     return { value, peer: undefined };
   });

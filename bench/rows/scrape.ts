@@ -5,7 +5,7 @@ import type { Row, Say } from '../row.js';
 
 const QUEUES = 10_000;
 const KEYS_PER_QUEUE = 100;
-const ROUNDS = 3;
+const ROUNDS = 6;
 /** The first one of a process among them: its code has not run before. */
 const SCRAPES = 5;
 
@@ -14,7 +14,7 @@ const what =
 
 export const scrape: Row = {
   what,
-  limit: 600,
+  limit: 1_200,
   async run(say) {
     const rounds: Round[] = [];
     for (let round = 1; round <= ROUNDS; round++) {

@@ -1,26 +1,21 @@
-import type { Keyturn } from '@keyturn/client';
 import { SessionResponse } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { type Dist, type Side, workOf } from '../against/side.js';
-import { makeKeys, QUEUE } from '../coordinator.js';
 import { connectClient } from '../load/dispatch.js';
-import { perSecondInFlight } from '../load/in-flight.js';
-import { lockPairs, streamPairs } from '../load/pairs.js';
+import { clientPairs, lockPairs, streamPairs } from '../load/pairs.js';
 import { type ServerProcess, startBareSessionServer, startSidecar } from '../load/server-process.js';
 import { SessionStream } from '../load/session-stream.js';
 import { deQueue, enQueue, sayHello, turnOf } from '../load/wire.js';
 import type { Figure } from '../measure.js';
 import { hasRedis, REDIS, RedisLocks, startRedis } from '../peers/redis.js';
-import { interleave, type Lap } from '../rounds.js';
+import { interleave } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
-const PLAN = { rounds: 7, laps: 2 };
-const KEYS = 10_000;
+const PLAN = { rounds: 9, most: 21, laps: 2 };
 const PAIRS = 50_000;
-const IN_FLIGHT = 256;
 
 export const session: Row = {
   what: 'EnQueue+DeQueue pairs on one session, 256 in flight: against Redis as a lock, and against a stream that does nothing',
-  limit: 300,
+  limit: 900,
   side,
   async run(say) {
     const sidecar = await startSidecar();
@@ -44,8 +39,9 @@ async function againstRedis(sidecar: ServerProcess, say: Say): Promise<Figure> {
   const redis = await startRedis();
   const locks = await RedisLocks.connect(redis.port);
   const keyturn = connectClient(sidecar.address);
-  const rounds = await interleave(PLAN, says(say, 'Redis'), clientPairs(keyturn), lockPairs(locks, PAIRS), {
+  const rounds = await interleave(PLAN, says(say, 'Redis'), clientPairs(keyturn, PAIRS), lockPairs(locks, PAIRS), {
     keyturn: sidecar.cpuSeconds,
+    peer: redis.cpuSeconds,
     operations: PAIRS,
   });
   await keyturn.close();
@@ -125,15 +121,4 @@ async function recordReplies(stream: SessionStream): Promise<Uint8Array> {
     { id: 3, outcome: { $case: 'hello', value: hello } } as const,
   ];
   return SessionResponse.encode({ replies, notices: [] }).finish();
-}
-
-function clientPairs(keyturn: Keyturn): Lap {
-  const keys = makeKeys(KEYS);
-  return () =>
-    perSecondInFlight(PAIRS, IN_FLIGHT, async (index) => {
-      const turn = { queue: QUEUE, key: keys[index % KEYS] ?? '' };
-      const answer = await keyturn.enQueue(turn);
-      if (answer.decision !== 'accept') throw new Error(`expected a turn, got ${answer.decision}`);
-      await keyturn.deQueue({ ...turn, token: answer.turn.token });
-    });
 }

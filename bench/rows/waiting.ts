@@ -5,7 +5,7 @@ import { enQueue, sayHello, seconds, turnOf } from '../load/wire.js';
 import type { Figure, Round } from '../measure.js';
 import type { Row, Say } from '../row.js';
 
-const ROUNDS = 3;
+const ROUNDS = 6;
 const CALLERS = 100_000;
 const SESSIONS = 4;
 /** Each is held, and a hundred callers wait for it. */
@@ -16,7 +16,7 @@ const BATCH = 1_000;
 
 export const waiting: Row = {
   what: "bytes of the server's heap for each of 100,000 callers that wait, on 4 sessions",
-  limit: 180,
+  limit: 600,
   async run(say) {
     return {
       figures: [

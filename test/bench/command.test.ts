@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ROWS } from '../../bench/registry.js';
+import { GROUPS, ROWS } from '../../bench/registry.js';
 import { runRow } from '../../bench/run-row.js';
 
 const MAIN = fileURLToPath(new URL('../../bench/main.js', import.meta.url));
@@ -26,8 +26,9 @@ test('a row that does not exist is answered with those that do, and exit code 2'
   assert.equal(code, 2);
   assert.equal(stdout, '');
   assert.match(stderr, /no row 'teleport'/);
-  const width = Math.max(...[...ROWS.keys()].map((name) => name.length));
+  const width = Math.max(...[...ROWS.keys(), ...GROUPS.keys()].map((name) => name.length));
   for (const [name, { what }] of ROWS) assert.ok(stderr.includes(`  ${name.padEnd(width)}  ${what}`), name);
+  assert.match(stderr, /^ {2}cluster +the rows forwarded and redis$/m);
 });
 
 test('the rows are those of the page on the benchmark, and what durability costs beside them', () => {
@@ -37,22 +38,28 @@ test('the rows are those of the page on the benchmark, and what durability costs
     'memory',
     'unary',
     'session',
+    'workers',
+    'socket',
     'rights',
     'clients',
     'tracing',
     'handover',
     'dispatch',
+    'openloop',
     'stuck',
     'expiry',
     'waiting',
     'scrape',
     'console',
     'durable',
+    'durablepeers',
     'recovery',
     'choices',
     'designs',
     'forwarded',
     'redis',
+    'failover',
+    'leader',
     'tenmillion',
   ];
   assert.deepEqual([...ROWS.keys()], names);

@@ -112,4 +112,7 @@ test('what is judged has an interval from six rounds on, and the CPU time of an 
   assert.deepEqual(line.cpu, { keyturn: 3.5, peer: 35 });
   const few = lineOf('core', { ...TOLD, peer: 'Map', outcome: { is: 'measured', rounds: rounds.slice(1) } });
   assert.equal(few.interval, undefined);
+  const unknown = rounds.map((round) => ({ ...round, peerCpu: Number.NaN }));
+  const half = lineOf('core', { ...TOLD, peer: 'Map', outcome: { is: 'measured', rounds: unknown } });
+  assert.deepEqual(half.cpu, { keyturn: 3.5, peer: undefined });
 });

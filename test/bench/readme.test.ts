@@ -82,6 +82,34 @@ test('the README, the page on benchmarks and that on durability show the kept ru
   assert.equal(durability, withDurability(durability, kept));
 });
 
+/** What the page says of each row, by its name. */
+function sections(page: string): Map<string, string> {
+  const [, told = ''] = page.split('\n## What each row tells you\n');
+  const [own = ''] = told.split('\n## ');
+  const all = own.split('\n### ').slice(1);
+  return new Map(all.map((section) => [section.slice(0, section.indexOf('\n')), section]));
+}
+
+test('the page on benchmarks explains every row: what it means for a reader, and what it does not say', () => {
+  const told = sections(read('docs/BENCHMARKS.md'));
+  assert.deepEqual([...told.keys()].toSorted(), [...ROWS.keys()].toSorted());
+  for (const [name, section] of told) {
+    assert.match(section, /^\*\*For you:\*\* \S.{30,}/m, name);
+    assert.match(section, /^\*\*It does not say\*\*[ :]*\S.{20,}/m, name);
+  }
+});
+
+test('where another program is faster, the page says so', () => {
+  const told = sections(read('docs/BENCHMARKS.md'));
+  const kept: KeptRun = JSON.parse(read('bench/results/latest.json'));
+  const others = kept.rows.filter(
+    ({ better, ratio, peer }) => better === 'higher' && ratio !== null && ratio < 1 && !peer?.startsWith('the same'),
+  );
+  assert.ok(others.length > 3);
+  for (const { row } of others)
+    assert.match(told.get(row.split(' ')[0] ?? '') ?? '', /^\*\*Others are faster:\*\*/m, row);
+});
+
 test('the README has five figures of the kept run, each measured', () => {
   const [, figures = ''] = read('README.md').split(/<!-- figures of npm run bench: (?:begin|end) -->/);
   const lines = figures.split('\n').filter((line) => line.startsWith('- '));

@@ -6,7 +6,7 @@ import { readReport } from '../../bench/load/h2load.js';
 import { type Line, lineOf } from '../../bench/measure.js';
 import { chooseRows, runOf } from '../../bench/options.js';
 import type { Row } from '../../bench/row.js';
-import { renderTable } from '../../bench/table.js';
+import { renderTable, renderTimes } from '../../bench/table.js';
 
 const CORE: Line = lineOf('core', {
   part: undefined,
@@ -76,6 +76,8 @@ test('the table has a line a figure and explains each below', () => {
   ]);
 });
 
+const NO_GROUPS = new Map<string, readonly string[]>();
+
 test('rows are chosen by name, in the order of the registry; an unknown one is answered with those that there are', () => {
   const row: Row = { what: 'does nothing', limit: 1, run: async () => ({ figures: [] }) };
   const rows = new Map([
@@ -83,8 +85,20 @@ test('rows are chosen by name, in the order of the registry; an unknown one is a
     ['growth', row],
     ['unary', row],
   ]);
-  assert.deepEqual([...chooseRows('unary, core', rows).keys()], ['core', 'unary']);
-  assert.throws(() => chooseRows('core,session', rows), /no row 'session'.*\n {2}core +does nothing\n {2}growth/);
+  assert.deepEqual([...chooseRows('unary, core', rows, NO_GROUPS).keys()], ['core', 'unary']);
+  assert.throws(
+    () => chooseRows('core,session', rows, NO_GROUPS),
+    /no row 'session'.*\n {2}core +does nothing\n {2}growth/,
+  );
+});
+
+test('a group stands for its rows, beside others, and is told among the names', () => {
+  const row: Row = { what: 'does nothing', limit: 1, run: async () => ({ figures: [] }) };
+  const rows = new Map(['core', 'forwarded', 'redis'].map((name) => [name, row]));
+  const groups = new Map([['cluster', ['forwarded', 'redis']]]);
+  assert.deepEqual([...chooseRows('cluster', rows, groups).keys()], ['forwarded', 'redis']);
+  assert.deepEqual([...chooseRows('redis,cluster,core', rows, groups).keys()], ['core', 'forwarded', 'redis']);
+  assert.throws(() => chooseRows('clusters', rows, groups), /\n {2}cluster {4}the rows forwarded and redis$/);
 });
 
 const LONG: Line = lineOf('tenmillion', {
@@ -105,6 +119,14 @@ test('what takes long and was not asked for stands in the table as not run, with
   assert.equal(keptRow(LONG).value, null);
 });
 
+test('how long each row took is told, and the whole', () => {
+  const took = new Map([
+    ['core', 12.4],
+    ['growth', 59.6],
+  ]);
+  assert.equal(renderTimes(took), 'took core 12 s, growth 60 s; in all 1.2 min');
+});
+
 test('a run of everything leaves the rows that take long, unless it is to run them too', () => {
   const row: Row = { what: 'does nothing', limit: 1, run: async () => ({ figures: [] }) };
   const rows = new Map([
@@ -114,7 +136,7 @@ test('a run of everything leaves the rows that take long, unless it is to run th
   const names = ({ rows, left }: ReturnType<typeof runOf>) => [[...rows.keys()], [...left.keys()]];
   assert.deepEqual(names(runOf(rows, false)), [['core'], ['long']]);
   assert.deepEqual(names(runOf(rows, true)), [['core', 'long'], []]);
-  assert.deepEqual([...chooseRows('long', rows).keys()], ['long']);
+  assert.deepEqual([...chooseRows('long', rows, NO_GROUPS).keys()], ['long']);
 });
 
 test('the report of h2load is read, and anything else is refused with what was said', () => {
