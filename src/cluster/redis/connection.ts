@@ -16,6 +16,9 @@ interface Patience {
   readonly clock: Clock;
 }
 
+/** What can be asked on a connection. */
+export type RedisLink = Pick<RedisConnection, 'ask' | 'askForBytes' | 'isOpen'>;
+
 /**
  * One connection, for as long as it lasts: it is never opened again, and nothing is sent twice. What is asked at once goes in
  * one pipeline. An answer that does not come in time ends it: whatever is under way is unknown then.
