@@ -143,10 +143,7 @@ export class MemberPartition {
     this.#tell({ kind: 'hand_over' });
   }
 
-  /**
-   * The store may be another one than before.
-   * @param since its last answer; unset: just now
-   */
+  /** The store may be another one than before. `since`: its last answer; unset: just now. */
   failedOver(since?: number): void {
     const tenure = this.#tenure;
     if (tenure === undefined || this.#state.at === 'loading' || this.#state.at === 'dropping') return;
@@ -168,10 +165,7 @@ export class MemberPartition {
     if (isNews && this.at === 'open') this.failedOver();
   }
 
-  /**
-   * Its part of the store is silent since then, and may have failed over: homes that are there would claim it after a while. Unset: it
-   * answers.
-   */
+  /** Its part of the store is silent since then, and may have failed over, so that others claim. Unset: it answers. */
   unheard(since: number | undefined): void {
     if (since !== undefined && this.#tenure?.isAsserted === true) this.failedOver(since);
   }
@@ -402,6 +396,4 @@ function isStoreOlder(error: unknown): boolean {
   return isFellBack(error) || (error instanceof JournalError && error.problem === 'no_guard');
 }
 
-function isFellBack(error: unknown): boolean {
-  return error instanceof JournalError && error.problem === 'fell_back';
-}
+const isFellBack = (error: unknown): boolean => error instanceof JournalError && error.problem === 'fell_back';

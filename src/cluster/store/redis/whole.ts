@@ -12,7 +12,7 @@ export interface WholeSettings {
   readonly replicas: number;
 }
 
-export interface GuardRequest {
+interface GuardRequest {
   readonly partition: number;
   readonly key: string;
   readonly args: readonly string[];
