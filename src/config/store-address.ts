@@ -33,25 +33,13 @@ export class StoreAddress {
 const REDIS = 'redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], or rediss:// for TLS';
 const LONGEST = 2_048;
 
-/** What is going to be known: whoever writes it now made no mistake of spelling. */
-const STORES_LATER = ['redis+cluster'];
-const REGISTRIES_LATER = STORES_LATER;
-
-interface Known {
-  readonly forms: readonly EngineForm[];
-  readonly later: readonly string[];
-}
-
 /** Of `store`. Unset: `memory`. */
-export const storeAddress = addressKind('memory', { forms: STORE_FORMS, later: STORES_LATER });
+export const storeAddress = addressKind('memory', STORE_FORMS);
 /** Of `registry`. Unset: `store`, where everything else is. */
-export const registryAddress = addressKind('store', {
-  forms: [...STORE_FORMS, ...REGISTRY_FORMS],
-  later: REGISTRIES_LATER,
-});
+export const registryAddress = addressKind('store', [...STORE_FORMS, ...REGISTRY_FORMS]);
 
-function addressKind(word: string, known: Known): Kind<StoreAddress | undefined> {
-  const allowed = [word, REDIS, ...known.forms.map(({ form }) => form)].join(', or ');
+function addressKind(word: string, forms: readonly EngineForm[]): Kind<StoreAddress | undefined> {
+  const allowed = [word, REDIS, ...forms.map(({ form }) => form)].join(', or ');
   return {
     allowed,
     read(written, at, inherited) {
@@ -60,7 +48,7 @@ function addressKind(word: string, known: Known): Kind<StoreAddress | undefined>
         return inherited;
       }
       if (written.value === word) return undefined;
-      const read = readAddress(written.value, known);
+      const read = readAddress(written.value, forms);
       if (read instanceof StoreAddress) return read;
       tell(written, at, written.value, read, allowed);
       return inherited;
@@ -76,9 +64,8 @@ function tell({ place }: Written, at: At, text: string, why: string, allowed: st
 }
 
 /** @returns a text: why it cannot be used */
-function readAddress(text: string, { forms, later }: Known): StoreAddress | string {
+function readAddress(text: string, forms: readonly EngineForm[]): StoreAddress | string {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase();
-  if (scheme !== undefined && later.includes(scheme)) return `and this version does not know ${scheme} yet`;
   if (scheme !== 'redis' && scheme !== 'rediss') {
     if (!forms.some(({ schemes }) => schemes.includes(scheme ?? ''))) return 'which is no address of a store';
     const address = engineAddress(text, forms);

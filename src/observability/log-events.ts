@@ -99,6 +99,7 @@ export const LOG_EVENTS: readonly LogEvent[] = [
   { event: 'partitions_again', level: 'info', says: 'no more trouble with … of the cluster' },
   { event: 'partitions', level: 'info', says: 'partitions: …' },
   { event: 'tables_made', level: 'info', says: 'the tables of the store were made' },
+  { event: 'store_caution', level: 'warn', says: 'the store could be set up better' },
   { event: 'registry_differs', level: 'warn', says: 'the registry is not what it was asked to be' },
   { event: 'queue_spread', level: 'info', says: 'a queue is spread' },
   { event: 'queues_spread', level: 'info', says: 'more queues are spread' },

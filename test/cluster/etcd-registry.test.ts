@@ -27,7 +27,7 @@ describe('with a real etcd', needs([ETCD, ETCDCTL]), () => {
 });
 
 async function placeIn(t: TestContext, etcd: TestEtcd): Promise<RegistryPlace> {
-  const scene = new ProxiedScene<Registry>(t, etcd.port, (port) => `etcd://127.0.0.1:${port}`);
+  const scene = new ProxiedScene<Registry>(t, [etcd.port], (port) => `etcd://127.0.0.1:${port}`);
   const { cluster, clock } = scene;
   const ask = async (...words: readonly string[]): Promise<string> => {
     const env = { PATH: process.env['PATH'], ETCDCTL_API: '3' };

@@ -30,7 +30,7 @@ export class PostgresScene<T extends object> extends ProxiedScene<T> {
     port: number,
     readonly raw: RawPostgres,
   ) {
-    super(cleanup, port, (at) => `postgres://owner@127.0.0.1:${at}/postgres`);
+    super(cleanup, [port], (at) => `postgres://owner@127.0.0.1:${at}/postgres`);
   }
 
   static async make<T extends object>(cleanup: Cleanup, postgres: TestPostgres): Promise<PostgresScene<T>> {

@@ -8,35 +8,35 @@ import type { Cleanup } from '../support/redis.js';
 export class ProxiedScene<T extends object> {
   readonly clock = new HeldClock();
   readonly cluster = `test-${randomUUID()}`;
-  readonly #proxies = new Map<T, LossyProxy>();
+  readonly #proxies = new Map<T, readonly LossyProxy[]>();
 
   /**
-   * @param port of the engine
-   * @param urlAt how it is addressed at a port of a proxy
+   * @param ports of the engine
+   * @param urlAt how it is addressed at the ports of proxies
    */
   constructor(
     private readonly cleanup: Cleanup,
-    private readonly port: number,
-    private readonly urlAt: (port: number) => string,
+    private readonly ports: readonly number[],
+    private readonly urlAt: (...ports: readonly number[]) => string,
   ) {}
 
   /** Opens something behind a proxy of its own. */
   async behindProxy(open: (url: string) => Promise<T>): Promise<T> {
-    const proxy = await LossyProxy.start(this.cleanup, this.port);
-    const opened = await open(this.urlAt(proxy.port));
-    this.#proxies.set(opened, proxy);
+    const proxies = await Promise.all(this.ports.map((port) => LossyProxy.start(this.cleanup, port)));
+    this.prepare(proxies);
+    const opened = await open(this.urlAt(...proxies.map(({ port }) => port)));
+    this.#proxies.set(opened, proxies);
     return opened;
   }
 
-  #proxyOf(opened: T): LossyProxy {
-    const proxy = this.#proxies.get(opened);
-    if (proxy === undefined) throw new TypeError('it was not opened here');
-    return proxy;
-  }
+  /** Before anything passes. */
+  protected prepare(_proxies: readonly LossyProxy[]): void {}
 
   /** From now on this is lost, or nothing any more. */
   lose(opened: T, what: Cut): void {
-    this.#proxyOf(opened).cut = what;
+    const proxies = this.#proxies.get(opened);
+    if (proxies === undefined) throw new TypeError('it was not opened here');
+    for (const proxy of proxies) proxy.cut = what;
     // A connection that was opened again in between waits for an answer that was lost.
     if (what === undefined) this.clock.expire();
   }
@@ -45,7 +45,7 @@ export class ProxiedScene<T extends object> {
     let seen = 0;
     // What was lost will not come any more.
     const pump = setInterval(() => {
-      const lost = [...this.#proxies.values()].reduce((sum, proxy) => sum + proxy.lost, 0);
+      const lost = [...this.#proxies.values()].flat().reduce((sum, proxy) => sum + proxy.lost, 0);
       if (lost === seen) return;
       seen = lost;
       this.clock.expire();

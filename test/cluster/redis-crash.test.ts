@@ -13,8 +13,8 @@ import { sharedRedis } from './redis-scene.js';
 import { claim, isProblem, RECORD, rowsOf } from './store-place.js';
 
 const DEADLINE = 30_000;
-/** Of the script that switches the guard: what EVALSHA is told before, and its own. */
-const SWITCH_ARGUMENTS = 4 + 11;
+/** Of the script that switches the guard: what EVALSHA is told before, with two keys, and its own. */
+const SWITCH_ARGUMENTS = 5 + 11;
 /** Of three pieces. */
 const LARGE = [
   { delete: { table: 'items', seq: 1 } } as const,

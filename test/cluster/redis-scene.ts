@@ -26,7 +26,7 @@ export class RedisScene<T extends object> extends ProxiedScene<T> {
     port: number,
     readonly raw: RawRedis,
   ) {
-    super(cleanup, port, (at) => `redis://127.0.0.1:${at}`);
+    super(cleanup, [port], (at) => `redis://127.0.0.1:${at}`);
   }
 
   static async make<T extends object>(cleanup: Cleanup, redis: TestRedis): Promise<RedisScene<T>> {

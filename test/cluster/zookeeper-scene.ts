@@ -67,7 +67,7 @@ export class ZooKeeperScene<T extends object> extends ProxiedScene<T> {
   readonly raw: RawZooKeeper;
 
   constructor(cleanup: Cleanup, server: TestZooKeeper) {
-    super(cleanup, server.port, (at) => `zookeeper://127.0.0.1:${at}`);
+    super(cleanup, [server.port], (at) => `zookeeper://127.0.0.1:${at}`);
     this.raw = new RawZooKeeper(cleanup, server.url);
   }
 }

@@ -111,6 +111,12 @@ export const CLUSTER: House = {
       rooms: ['redis'],
       rules: ['A Redis as the store and the registry use it: its address, its connections, its scripts, its errors.'],
     },
+    {
+      rooms: ['redis/places'],
+      rules: [
+        'Where keys stand: all at one Redis, or each at the master of a Redis Cluster that has its slot, wherever that moves.',
+      ],
+    },
     { rooms: ['etcd'], rules: ['An etcd as the registry uses it: its address, its calls, its errors.'] },
     {
       rooms: ['zookeeper'],

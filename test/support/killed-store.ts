@@ -1,8 +1,10 @@
 /** Engines under a cluster of a test: a store that it kills, and starts again on what it had; a registry beside it. */
+import { ownKey } from '../../src/cluster/store/redis/keys.js';
 import { ETCD, TestEtcd } from './etcd.js';
 import type { NeededProgram } from './needed-program.js';
 import { POSTGRES, TestPostgres } from './postgres.js';
 import { type Cleanup, REDIS, TestRedis, VALKEY } from './redis.js';
+import { TestRedisCluster } from './redis-cluster.js';
 import { TestSentinels } from './sentinel.js';
 import { JAVA, TestZooKeeper, ZOOKEEPER } from './zookeeper.js';
 
@@ -34,6 +36,28 @@ export const STORES = {
     start: async (cleanup) => {
       const redis = await TestSentinels.start(cleanup, 2, ['--appendonly', 'yes', '--appendfsync', 'always']);
       return { url: redis.url, kill: () => redis.kill(), start: () => redis.restart() };
+    },
+  },
+  'redis-cluster': {
+    needs: REDIS,
+    start: async (cleanup) => {
+      const settings = ['--appendonly', 'yes', '--appendfsync', 'always'];
+      const redis = await TestRedisCluster.start(cleanup, { replicas: 1, settings });
+      let killed = 0;
+      let key = '';
+      return {
+        url: redis.url,
+        kill: async () => {
+          key = ownKey('keyturn', killed);
+          killed += 1;
+          await redis.kill(await redis.masterOf(key));
+        },
+        start: async () => {
+          // Every second time its replica takes over first, else it comes back as the master that it was.
+          if (killed % 2 === 1) await redis.masterOf(key);
+          await redis.restart();
+        },
+      };
     },
   },
   postgres: { needs: POSTGRES, start: (cleanup) => TestPostgres.start(cleanup) },

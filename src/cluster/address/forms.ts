@@ -22,6 +22,15 @@ export const SENTINEL: EngineForm = {
   pathText: 'the name of the master stands behind the sentinels: /MASTER, or /MASTER/DATABASE',
 };
 
+export const REDIS_CLUSTER: EngineForm = {
+  schemes: ['redis+cluster', 'rediss+cluster'],
+  form: 'redis+cluster://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…]',
+  port: 6_379,
+  several: true,
+  path: /^$/,
+  pathText: 'nothing may follow the nodes: a Redis Cluster has database 0 only',
+};
+
 const POSTGRES: EngineForm = {
   schemes: ['postgres', 'postgresql'],
   form: 'postgres://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=disable|require|verify-full]',
@@ -42,6 +51,6 @@ const ETCD: EngineForm = {
 };
 
 /** Of `store`, and of `registry`. */
-export const STORE_FORMS: readonly EngineForm[] = [SENTINEL, POSTGRES];
+export const STORE_FORMS: readonly EngineForm[] = [SENTINEL, REDIS_CLUSTER, POSTGRES];
 /** Of `registry` alone. */
 export const REGISTRY_FORMS: readonly EngineForm[] = [ETCD, ZOOKEEPER];

@@ -36,7 +36,12 @@ export class LocalDeadline {
   /** By the monotonic clock. */
   get until(): number {
     const { NEGATIVE_INFINITY } = Number;
-    return Math.min(this.#session?.at ?? NEGATIVE_INFINITY, this.#store?.at ?? NEGATIVE_INFINITY) + this.ttl - MARGIN;
+    return this.of(Math.min(this.#session?.at ?? NEGATIVE_INFINITY, this.#store?.at ?? NEGATIVE_INFINITY));
+  }
+
+  /** What was sent at that moment, and answered, counts until then. */
+  of(sent: number): number {
+    return sent + this.ttl - MARGIN;
   }
 
   /** Looks at the clocks, and tells if it has passed. */

@@ -17,6 +17,8 @@ export interface View extends Pick<ClusterSight, 'orders'> {
   readonly standing: Standing;
   /** The one of this cluster, as it was seen last; unset: never. */
   readonly record: ClusterRecord | undefined;
+  /** Partitions whose guards are those of an earlier look, which was the last that reached them: when that was sent, monotonic, ms. */
+  readonly unseen: ReadonlyMap<number, number>;
   /** By partition; without the record of this cluster there is none of ours. */
   readonly guards: readonly Guard[];
   readonly members: ReadonlyMap<string, Member>;
@@ -32,6 +34,7 @@ const NOBODY: View = Object.freeze({
   record: undefined,
   orders: new Map(),
   guards: [],
+  unseen: new Map<number, number>(),
   members: new Map<string, Member>(),
   wanted: new WantedHomes(0, []),
   pins: new Map(),
@@ -48,6 +51,8 @@ export class Listing {
   #isWanted = false;
   #isSoon = false;
   #isEnded = false;
+  /** By partition. */
+  readonly #seenAt = new Map<number, number>();
 
   constructor(
     private readonly store: ClusterStore,
@@ -101,7 +106,7 @@ export class Listing {
       // Only now: whoever claimed before its guard was read had a session then, and is found, or is over.
       const members = await this.registry.members();
       if (this.#isEnded) return;
-      this.#see(sight, members);
+      this.#see(sight, this.#unseen(sight, sent.at), members);
       this.trouble(undefined);
     } catch (error) {
       this.trouble(error instanceof Error ? error : new Error(String(error)));
@@ -112,7 +117,16 @@ export class Listing {
     else this.#disarm = this.clock.after(this.isMoving(this.#view) ? LIST_SOON : LIST_EVERY, () => this.look());
   }
 
-  #see(sight: ClusterSight, all: readonly Member[]): void {
+  #unseen({ guards, unseen }: ClusterSight, sent: number): View['unseen'] {
+    const since = new Map<number, number>();
+    for (const { partition } of guards) {
+      if (unseen?.has(partition) === true) since.set(partition, this.#seenAt.get(partition) ?? sent);
+      else this.#seenAt.set(partition, sent);
+    }
+    return since;
+  }
+
+  #see(sight: ClusterSight, unseen: View['unseen'], all: readonly Member[]): void {
     const { orders } = sight;
     const standing = this.#standing(sight.record);
     const record = standing === 'own' ? sight.record : this.#view.record;
@@ -134,6 +148,7 @@ export class Listing {
       record,
       orders,
       guards,
+      unseen,
       members: new Map(members.map((member) => [member.id, member])),
       wanted: isSame ? this.#view.wanted : new WantedHomes(this.partitions, members, formats, pins),
       pins,

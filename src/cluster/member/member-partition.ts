@@ -143,11 +143,11 @@ export class MemberPartition {
     this.#tell({ kind: 'hand_over' });
   }
 
-  /** The store may be another one than before. */
-  failedOver(): void {
+  /** The store may be another one than before. `since`: its last answer; unset: just now. */
+  failedOver(since?: number): void {
     const tenure = this.#tenure;
     if (tenure === undefined || this.#state.at === 'loading' || this.#state.at === 'dropping') return;
-    tenure.assert().catch(async (error: unknown) => {
+    tenure.assert(since).catch(async (error: unknown) => {
       if (tenure !== this.#tenure || this.at === 'dropping') return;
       this.#fail(error);
       if (isFellBack(error) && (await this.#rewriteOnce(tenure))) return;
@@ -163,6 +163,11 @@ export class MemberPartition {
     const isNews = isMissed && !this.#isMissed;
     this.#isMissed = isMissed;
     if (isNews && this.at === 'open') this.failedOver();
+  }
+
+  /** Its part of the store is silent since then, and may have failed over, so that others claim. Unset: it answers. */
+  unheard(since: number | undefined): void {
+    if (since !== undefined && this.#tenure?.isAsserted === true) this.failedOver(since);
   }
 
   /** The store has no guard of it any more, and a person wants it written back from the core here. May be called again. */
@@ -391,6 +396,4 @@ function isStoreOlder(error: unknown): boolean {
   return isFellBack(error) || (error instanceof JournalError && error.problem === 'no_guard');
 }
 
-function isFellBack(error: unknown): boolean {
-  return error instanceof JournalError && error.problem === 'fell_back';
-}
+const isFellBack = (error: unknown): boolean => error instanceof JournalError && error.problem === 'fell_back';

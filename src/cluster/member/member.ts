@@ -19,6 +19,7 @@ import { MissingGuards, mayClaimBy } from './missing-guards.js';
 import { Moves } from './moves.js';
 import { Pauses } from './pauses.js';
 import { PublishedHomes } from './published-homes.js';
+import { Quiet } from './quiet.js';
 import { ReadingAhead, type ReadsAhead } from './reading-ahead.js';
 import { type Connect, RemoteHomes } from './remote-homes.js';
 import type { RoutedHomeHost } from './routed-home.js';
@@ -78,8 +79,7 @@ export class ClusterMember implements Homes {
   readonly #published: PublishedHomes;
   /** The largest epoch that was seen of each partition. */
   readonly #epochs: number[];
-  /** After a failover, and after the start, nobody claims for one ttl. */
-  #quietUntil = Number.POSITIVE_INFINITY;
+  readonly #quiet: Quiet;
   #trouble: Error | undefined;
   readonly #leaving: Leaving;
   #isEnded = false;
@@ -124,6 +124,7 @@ export class ClusterMember implements Homes {
     this.#remote = new RemoteHomes(options.connect);
     this.#changes = new HomeChanges(clock);
     this.#moves = new Moves(ttl);
+    this.#quiet = new Quiet(clock, ttl, partitions);
     this.#epochs = new Array<number>(partitions).fill(0);
     this.#reading = new ReadingAhead(clock, store, options.readsAhead, (one) => this.#handOvers.sayRead(one));
     this.#handOvers = new HandOvers({
@@ -174,10 +175,9 @@ export class ClusterMember implements Homes {
   }
 
   start(): void {
-    const { clock, store, ttl } = this.#options;
-    // A claim that the store lost just now is put back by its home within that time: a member that begins cannot know of it.
-    this.#quietUntil = clock.now() + ttl;
-    store.onFailover = () => this.#failedOver();
+    // A member that begins cannot know of what the store lost just now.
+    this.#quiet.begin();
+    this.#options.store.onFailover = (touches) => this.#failedOver(touches);
     this.#session.start();
     this.#listing.look();
   }
@@ -244,7 +244,7 @@ export class ClusterMember implements Homes {
       standing,
       isLost,
       isKept: own?.kept !== undefined,
-      isQuiet: this.#options.clock.now() < this.#quietUntil,
+      isQuiet: this.#quiet.isOn(partition),
     });
   }
 
@@ -320,7 +320,7 @@ export class ClusterMember implements Homes {
     this.#moves.see(view, now);
     for (const own of this.#own) this.#see(own, view, now);
     this.#missing.seen(view, this.#own, this.#epochs);
-    if (!this.#leaving.isBegun && this.#deadline.isLive && now >= this.#quietUntil) {
+    if (!this.#leaving.isBegun && this.#deadline.isLive && !this.#quiet.isOnAnywhere) {
       this.#handOvers.some(MOST_MOVES, ({ number }) => this.#moves.isToMove(number, this.member.id, view, now));
       this.#moves.forget(this.#options.store, now)?.catch((error: unknown) => this.#troubled(asError(error)));
     }
@@ -335,7 +335,7 @@ export class ClusterMember implements Homes {
     for (const own of this.#own) if (own.at === 'open') own.routed?.look();
   }
 
-  #see(own: MemberPartition, { guards, members, wanted, standing, orders }: View, now: number): void {
+  #see(own: MemberPartition, { guards, members, wanted, standing, orders, unseen }: View, now: number): void {
     const { number } = own;
     const guard = guards[number];
     if (guard === undefined) return;
@@ -343,7 +343,8 @@ export class ClusterMember implements Homes {
     this.#epochs[number] = Math.max(known, guard.epoch);
     const { id } = this.member;
     // Of a partition that nobody ever had, no claim was lost.
-    const isQuiet = now < this.#quietUntil && (guard.epoch > 0 || known > 0);
+    const isQuiet = this.#quiet.isOn(number) && (guard.epoch > 0 || known > 0);
+    const isSeen = !unseen.has(number);
     const isLost = guard.epoch === 0 && known > 0;
     // A home that still has its core puts its guard back.
     const mayPutBack = !isLost || own.guard !== undefined;
@@ -353,9 +354,10 @@ export class ClusterMember implements Homes {
       isOwnerLive: members.has(guard.member),
       isMine: guard.member === id,
       rank: this.#leaving.takesNothing ? undefined : wanted.rank(number, id),
-      mayClaim: standing === 'own' && !isQuiet && mayClaimBy(orders.get(number), guard, mayPutBack),
+      mayClaim: standing === 'own' && isSeen && !isQuiet && mayClaimBy(orders.get(number), guard, mayPutBack),
     });
     own.missed(standing === 'own' && guard.epoch === 0 && !orders.has(number));
+    own.unheard(unseen.get(number));
     this.#seeHome(own, members.get(guard.member), guard.epoch, guard.owner === '');
   }
 
@@ -378,10 +380,9 @@ export class ClusterMember implements Homes {
     for (const own of this.#own) own.lapsed(at);
   }
 
-  #failedOver(): void {
-    const { clock, ttl } = this.#options;
-    this.#quietUntil = Math.max(this.#quietUntil, clock.now() + ttl);
-    for (const own of this.#own) own.failedOver();
+  #failedOver(touches: (partition: number) => boolean = () => true): void {
+    this.#quiet.begin(touches);
+    for (const own of this.#own) if (touches(own.number)) own.failedOver();
     this.#listing.look();
   }
 

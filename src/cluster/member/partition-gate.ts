@@ -26,9 +26,17 @@ export class PartitionGate implements Gate {
     return false;
   }
 
-  /** The store seems to be another one: what it has is looked at before the deadline that stands now, or all is closed. */
-  assertInTime(): void {
-    this.#assertBy = Math.min(this.#assertBy, this.deadline.until);
+  get isAsserted(): boolean {
+    return this.#assertBy === Number.POSITIVE_INFINITY;
+  }
+
+  /**
+   * The store seems to be another one: what it has is looked at before the deadline that stands now, or all is closed.
+   * @param since the last answer of the part of the store that counts; unset: as of the whole store
+   */
+  assertInTime(since?: number): void {
+    const own = since === undefined ? Number.POSITIVE_INFINITY : this.deadline.of(since);
+    this.#assertBy = Math.min(this.#assertBy, this.deadline.until, own);
   }
 
   asserted(): void {

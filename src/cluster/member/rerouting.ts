@@ -147,14 +147,15 @@ export class Rerouting {
   async #answers({ at }: Change, leaves: readonly number[]): Promise<Answers | 'overtaken'> {
     const { store, registry, record: own } = this.options;
     const homes = new Map((await registry.homes()).map((home) => [home.partition, home]));
-    const { guards, record } = await store.look(own.partitions);
+    const { guards, record, unseen } = await store.look(own.partitions);
     if (record?.id !== own.id || record.rerouting?.at !== at) return 'overtaken';
     const silent: number[] = [];
     const remains: QueueRemains[] = [];
     let lastToken = 0;
     for (const partition of leaves) {
       const home = homes.get(partition);
-      const statement = home?.epoch === guards[partition]?.epoch ? home?.statement : undefined;
+      const isStanding = home?.epoch === guards[partition]?.epoch && unseen?.has(partition) !== true;
+      const statement = isStanding ? home?.statement : undefined;
       if (statement?.at !== at) silent.push(partition);
       else if ('remains' in statement) remains.push(statement.remains);
       else lastToken = Math.max(lastToken, statement.lastToken);

@@ -90,9 +90,18 @@ export class Tenure {
     return true;
   }
 
-  /** After a failover: until it is known that the guard is there, only what stands now is believed. @throws JournalError */
-  async assert(): Promise<void> {
-    this.#gate.assertInTime();
+  /** Nothing speaks against the guard being there. */
+  get isAsserted(): boolean {
+    return this.#gate.isAsserted;
+  }
+
+  /**
+   * After a failover: until it is known that the guard is there, only what stands now is believed.
+   * @param since the last answer of the store that counts; unset: as of the whole store
+   * @throws JournalError
+   */
+  async assert(since?: number): Promise<void> {
+    this.#gate.assertInTime(since);
     this.#failovers += 1;
     const failovers = this.#failovers;
     await this.store.assert();

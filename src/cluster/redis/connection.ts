@@ -5,9 +5,20 @@ import { storeError } from '../store/partition/failures.js';
 import type { RedisAddress } from './address.js';
 import { connectError, replyError } from './failures.js';
 
-/** With the first connection: it is half of what a sidecar would load, and most sidecars are in no cluster. */
-const loadLibrary = () => import('@redis/client');
-type Library = Awaited<ReturnType<typeof loadLibrary>>;
+type Library = typeof import('@redis/client');
+
+/**
+ * With the first connection: it is half of what a sidecar would load, and most sidecars are in no cluster. Clients are made by one
+ * class: `createClient` makes one of all commands anew, which takes as long as a hundred requests, whenever its options are others
+ * than the last time, as those of another address are.
+ */
+async function loadLibrary() {
+  const library: Library = await import('@redis/client');
+  return { library, newClient: library.RedisClient.factory({ RESP: 2 }) };
+}
+
+let loaded: ReturnType<typeof loadLibrary> | undefined;
+type NewClient = Awaited<ReturnType<typeof loadLibrary>>['newClient'];
 
 /** How a connection behaves. */
 interface Patience {
@@ -15,6 +26,9 @@ interface Patience {
   readonly deadline: number;
   readonly clock: Clock;
 }
+
+/** What can be asked on a connection. */
+export type RedisLink = Pick<RedisConnection, 'ask' | 'askForBytes' | 'isOpen'>;
 
 /**
  * One connection, for as long as it lasts: it is never opened again, and nothing is sent twice. What is asked at once goes in
@@ -39,8 +53,9 @@ export class RedisConnection {
   /** @throws JournalError that says what is wrong: unreachable, password, database, TLS */
   static async open(address: RedisAddress, patience: Patience, deadline = patience.deadline): Promise<RedisConnection> {
     const { clock } = patience;
-    const library = await loadLibrary();
-    const client = makeClient(library, address, deadline);
+    loaded ??= loadLibrary();
+    const { library, newClient } = await loaded;
+    const client = makeClient(newClient, address, deadline);
     // Errors are told by what was asked; without a listener they would end the process.
     client.on('error', () => undefined);
     let callOff = () => {};
@@ -111,6 +126,8 @@ export class RedisConnection {
   }
 }
 
+const SECURED = { tls: true } as const;
+
 function bytesInsteadOfTexts({ RESP_TYPES }: Library) {
   return { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } } as const;
 }
@@ -120,19 +137,21 @@ function bytesInsteadOfTexts({ RESP_TYPES }: Library) {
  * again, no new socket. It keeps its own time for none of our requests; only a socket that is being made is out of our reach.
  */
 function makeClient(
-  { createClient }: Library,
+  newClient: NewClient,
   { host, port, tls, username, password, database }: RedisAddress,
   deadline: number,
 ) {
   const socket = { host, port, connectTimeout: deadline, noDelay: true, reconnectStrategy: false } as const;
-  return createClient({
+  // Of the class and of each client: the type of the second has no such option, but it speaks the newest otherwise.
+  const options = {
     RESP: 2,
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
     database,
-    socket: tls ? { ...socket, tls: true, ...(isIP(host) === 0 ? { servername: host } : {}) } : socket,
+    socket: tls ? { ...socket, ...SECURED, ...(isIP(host) === 0 ? { servername: host } : {}) } : socket,
     disableOfflineQueue: true,
     disableClientInfo: true,
     maintNotifications: 'disabled',
-  });
+  } as const;
+  return newClient(options);
 }

@@ -75,6 +75,10 @@ export function replyError(address: RedisAddress, error: unknown): Failure {
   if (/^NOPERM|can't run this command|No permissions/i.test(text)) {
     return { error: rightError(address, text, error), isOver: false };
   }
+  if (/^CLUSTERDOWN/.test(text)) {
+    const what = `${name} takes nothing: ${text} (a master without a replica is gone and cluster-require-full-coverage is yes, or this node is cut off from most masters)`;
+    return { error: storeError('io', what, error), isOver: false };
+  }
   if (/^MISCONF/.test(text)) {
     return {
       error: storeError('full', `${name} cannot write its own file, and takes no writes: ${text}`, error),

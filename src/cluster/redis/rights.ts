@@ -1,6 +1,6 @@
 /** Whether the user of a connection may run what is needed: asked before it is needed, harmlessly. */
 import { JournalError } from '../../local/journal/journal.js';
-import type { RedisConnection } from './connection.js';
+import type { RedisLink } from './connection.js';
 
 /** Commands on a key of a probe, by their names. */
 const PROBES: Readonly<Record<string, (key: string) => readonly string[]>> = {
@@ -29,7 +29,7 @@ export type Right = keyof typeof PROBES;
 
 /** @throws JournalError `unfit`, which names the first command that is not allowed */
 export async function checkRights(
-  connection: RedisConnection,
+  connection: RedisLink,
   commands: readonly Right[],
   key: string,
   deadline: number,

@@ -1,8 +1,15 @@
 /** A script of Redis: it is atomic, and nothing else runs meanwhile. */
 import type { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import type { RedisConnection } from './connection.js';
+import type { RedisLink } from './connection.js';
 import { isNoScript } from './failures.js';
+
+/**
+ * Behind the key of every script: there never is such a key. While a Redis Cluster moves a slot from one node to another, key by
+ * key, a request with two keys of which one is not there is refused whole. With the one key alone a script would begin, and end in
+ * its middle where it touches a key that is at the other node already; or make one here that is there, too.
+ */
+const NEVER = ':never';
 
 export class Script {
   readonly #sha: string;
@@ -19,17 +26,17 @@ export class Script {
    * @returns its answer, and how many replicas have it
    */
   async run(
-    connection: RedisConnection,
+    connection: RedisLink,
     key: string,
     args: readonly (string | Buffer)[],
     replicas: Replicas = NONE,
   ): Promise<readonly [unknown, number]> {
     try {
-      return await ask(connection, ['EVALSHA', this.#sha, '1', key, ...args], replicas);
+      return await ask(connection, ['EVALSHA', this.#sha, '2', key, key + NEVER, ...args], replicas);
     } catch (error) {
       if (!isNoScript(error)) throw error;
     }
-    return ask(connection, ['EVAL', this.text, '1', key, ...args], replicas);
+    return ask(connection, ['EVAL', this.text, '2', key, key + NEVER, ...args], replicas);
   }
 }
 
@@ -41,7 +48,7 @@ interface Replicas {
 
 const NONE: Replicas = { count: 0, ms: 0 };
 
-async function ask(connection: RedisConnection, args: readonly (string | Buffer)[], { count, ms }: Replicas) {
+async function ask(connection: RedisLink, args: readonly (string | Buffer)[], { count, ms }: Replicas) {
   const script = connection.ask(args);
   if (count === 0) return [await script, 0] as const;
   const wait = connection.ask(['WAIT', String(count), String(ms)]);

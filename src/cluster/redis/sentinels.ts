@@ -5,6 +5,7 @@ import { SENTINEL } from '../address/forms.js';
 import { storeError } from '../store/partition/failures.js';
 import type { RedisAddress } from './address.js';
 import { RedisConnection } from './connection.js';
+import { KeptConnections } from './kept-connections.js';
 import type { RedisSource } from './source.js';
 
 /** How often all sentinels are asked, ms: a master that is cut off from them answers on, and has been replaced. */
@@ -24,12 +25,13 @@ interface Told extends EngineHost {
  */
 export class Sentinels implements RedisSource {
   readonly name: string;
+  readonly isNode = false;
   onMoved: (() => void) | undefined;
   readonly #address: EngineAddress;
   readonly #master: string;
   readonly #database: number;
   readonly #tls: boolean;
-  readonly #connections = new Map<string, Promise<RedisConnection>>();
+  readonly #connections = new KeptConnections((host, deadline) => this.#open(host, deadline));
   /** Where the last one was that was found. */
   #found: string | undefined;
   /** The largest that a sentinel has told. */
@@ -67,7 +69,7 @@ export class Sentinels implements RedisSource {
   close(): void {
     this.#isClosed = true;
     this.#callOff?.();
-    for (const name of [...this.#connections.keys()]) this.#leave(name);
+    this.#connections.close();
   }
 
   #watch(): void {
@@ -119,8 +121,7 @@ export class Sentinels implements RedisSource {
    * @returns empty: it knows no such master
    */
   async #askOne(host: EngineHost, deadline: number): Promise<readonly Told[]> {
-    const name = hostName(host);
-    const connection = await this.#connected(name, host, deadline);
+    const connection = await this.#connections.to(host, deadline);
     try {
       const described = connection.ask(['SENTINEL', 'MASTER', this.#master], deadline);
       const [facts, place] = await Promise.all([
@@ -130,25 +131,9 @@ export class Sentinels implements RedisSource {
       return toldBy(facts, place);
     } catch (error) {
       if (error instanceof JournalError && /No such master/i.test(error.message)) return [];
-      this.#leave(name);
+      this.#connections.leave(host);
       throw error;
     }
-  }
-
-  #connected(name: string, host: EngineHost, deadline: number): Promise<RedisConnection> {
-    const there = this.#connections.get(name);
-    if (there !== undefined) return there;
-    const opened = this.#open(host, deadline);
-    this.#connections.set(name, opened);
-    // Not one that was opened in its place meanwhile.
-    const forget = () => {
-      if (this.#connections.get(name) === opened) this.#connections.delete(name);
-    };
-    opened.then((connection) => {
-      connection.onEnd = forget;
-      if (this.#isClosed || !connection.isOpen) this.#leave(name);
-    }, forget);
-    return opened;
   }
 
   /** With user and password of the address; one that does not know them is asked without. */
@@ -165,15 +150,6 @@ export class Sentinels implements RedisSource {
         throw error;
       });
     }
-  }
-
-  #leave(name: string): void {
-    const connection = this.#connections.get(name);
-    this.#connections.delete(name);
-    void connection?.then(
-      (one) => one.destroy(),
-      () => undefined,
-    );
   }
 
   #redisAt({ host, port }: EngineHost): RedisAddress {

@@ -1,4 +1,5 @@
 /** Whether a Redis can be used: looked at on every new connection. */
+import { hostName } from '../address/engine-address.js';
 import { storeError } from '../store/partition/failures.js';
 import type { RedisAddress } from './address.js';
 import type { RedisConnection } from './connection.js';
@@ -13,11 +14,15 @@ export interface ServerFacts {
 /** Scripts with a header are known from here on. */
 const OLDEST = 7;
 
-/** @throws JournalError `unfit`, or `io` */
+/**
+ * @param isNode it is to be a node of a Redis Cluster; else it is to be none
+ * @throws JournalError `unfit`, or `io`
+ */
 export async function checkServer(
   address: RedisAddress,
   connection: Pick<RedisConnection, 'ask'>,
   deadline: number,
+  isNode = false,
 ): Promise<ServerFacts> {
   const info = new Map<string, string>();
   for (const line of String(await connection.ask(['INFO'], deadline)).split('\r\n')) {
@@ -29,7 +34,11 @@ export async function checkServer(
   if (!(Number.parseInt(version, 10) >= OLDEST)) {
     throw storeError('unfit', `${name} is Redis ${version || 'of no version'}; it has to be ${OLDEST}.0 or newer`);
   }
+  const isOfCluster = info.get('redis_mode') === 'cluster';
+  if (isOfCluster !== isNode) throw storeError('unfit', isNode ? noNode(address) : nodeOfCluster(address));
   if (info.get('role') !== 'master') {
+    // Its place in the cluster changed, and will be known in a moment.
+    if (isNode) throw storeError('io', `${name} is a replica now`);
     const master = info.get('master_host');
     const where = master === undefined ? '' : `: name its master, ${master}:${info.get('master_port') ?? ''}`;
     throw storeError('unfit', `${name} is a replica, which takes no writes${where}`);
@@ -46,4 +55,13 @@ export async function checkServer(
     identity: `${info.get('run_id') ?? ''} ${info.get('master_replid') ?? ''}`,
     replicas: Number(info.get('connected_slaves') ?? 0),
   };
+}
+
+/** Of an address of a cluster at which there is none. */
+export function noNode({ name }: Pick<RedisAddress, 'name'>): string {
+  return `${name} is no node of a Redis Cluster (cluster-enabled no): the address of a Redis alone is redis://HOST[:PORT], of one behind sentinels redis+sentinel://…`;
+}
+
+function nodeOfCluster({ name, host, port, tls }: RedisAddress): string {
+  return `${name} is a node of a Redis Cluster, which has a part of all keys: address the cluster, redis${tls ? 's' : ''}+cluster://${hostName({ host, port })}, with some more of its nodes behind commas`;
 }

@@ -65,7 +65,7 @@ async function looked(
   const address = await source.find(deadline);
   const connection = await RedisConnection.open(address, options, deadline);
   try {
-    return { connection, facts: await checkServer(address, connection, deadline) };
+    return { connection, facts: await checkServer(address, connection, deadline, source.isNode) };
   } catch (error) {
     connection.destroy();
     throw error;

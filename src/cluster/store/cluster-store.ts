@@ -131,6 +131,11 @@ export interface ClusterSight {
   readonly record: ClusterRecord | undefined;
   /** What people decided about partitions that had no guard when the record was put back. */
   readonly orders: ReadonlyMap<number, RestoreOrder>;
+  /**
+   * Partitions whose part of the store did not answer: their guards are as they were seen last. Unset: all of it answered, or none
+   * of it would have.
+   */
+  readonly unseen?: ReadonlySet<number>;
 }
 
 /** Rows that were read before the claim. Only a cache: what it has counts when the store has proved that nothing is missing. */
@@ -214,8 +219,13 @@ export interface ClusterStore {
    * @param ahead what {@link readAhead} read of it: it is used if the store proves that it is all there is
    */
   open(claimed: Claimed, ahead?: PartitionAhead): PartitionStore;
-  /** Called when the store seems to be another one than before (a failover): every home looks at its guards at once. */
-  onFailover: (() => void) | undefined;
+  /** What does not keep it from being used, and is worth knowing; for people. Told once, at the start. */
+  readonly caution?: string | undefined;
+  /**
+   * Called when the store seems to be another one than before (a failover): every home looks at its guards at once. `touches`: of
+   * which partitions; unset: of all.
+   */
+  onFailover: ((touches?: (partition: number) => boolean) => void) | undefined;
   /** Ends all connections. What is under way is not known to be written. */
   close(): Promise<void>;
 }

@@ -38,6 +38,7 @@ function scene() {
       record: undefined,
       orders: new Map(order === undefined ? [] : [[0, order]]),
       guards: [{ ...noGuard(0), epoch }],
+      unseen: new Map(),
       members: new Map(),
       wanted: new WantedHomes(1, []),
       pins: new Map(),

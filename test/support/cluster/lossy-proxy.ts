@@ -1,4 +1,5 @@
 /** A proxy that loses what goes through it, one way or both, and keeps its connections open. */
+import type { Buffer } from 'node:buffer';
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { Cleanup } from '../redis.js';
@@ -8,6 +9,8 @@ export class LossyProxy {
   cut: Cut = undefined;
   /** Bytes that were lost so far. */
   lost = 0;
+  /** What is made of answers on their way; unset: they pass as they are. */
+  rewrite: ((bytes: Buffer) => Buffer) | undefined;
   readonly #sockets = new Set<Socket>();
 
   private constructor(
@@ -51,7 +54,7 @@ export class LossyProxy {
     from.setNoDelay(true);
     from.on('data', (bytes) => {
       if (this.cut === what || this.cut === 'both') this.lost += bytes.length;
-      else to.write(bytes);
+      else to.write(what === 'answers' && this.rewrite !== undefined ? this.rewrite(bytes) : bytes);
     });
     from.on('error', () => undefined);
     from.on('close', () => {

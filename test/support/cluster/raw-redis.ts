@@ -42,7 +42,12 @@ export class RawRedis {
   /** It has this and nothing else. */
   async restore(cluster: string, dumped: readonly Dumped[]): Promise<void> {
     await this.empty(cluster);
-    for (const { key, value } of dumped) await this.client.sendCommand(['RESTORE', key, '0', value]);
+    for (const { key, value } of dumped) await this.put(key, value);
+  }
+
+  /** @param value of {@link dump} */
+  async put(key: string, value: Buffer): Promise<void> {
+    await this.client.sendCommand(['RESTORE', key, '0', value]);
   }
 
   async empty(cluster: string): Promise<void> {

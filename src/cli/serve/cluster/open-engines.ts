@@ -15,6 +15,7 @@ export async function openEngines(
   const made = (store: string) => log.info({ store }, 'the tables of the store were made');
   const options: OpenOptions = { cluster: name, replicas, session, made };
   const store = await openStore(cluster.store.url, options).catch(failStore('store'));
+  if (store.caution !== undefined) log.warn({ reason: store.caution }, 'the store could be set up better');
   try {
     const registry = await openRegistry(cluster.registry.url, options).catch(failStore('registry'));
     const { caution } = registry;

@@ -1,8 +1,9 @@
 import { type Clock, systemClock } from '../../../local/clock.js';
-import { redisSource } from '../../redis/open-source.js';
+import { openPlaces } from '../../redis/places/open-places.js';
+import type { RedisPlace, RedisPlaces } from '../../redis/places/places.js';
 import { checkRights, type Right } from '../../redis/rights.js';
 import { Script } from '../../redis/script.js';
-import { RedisServer, startDeadline } from '../../redis/server.js';
+import { startDeadline } from '../../redis/server.js';
 import { storeError } from '../../store/partition/failures.js';
 import { homeOf, memberOf } from '../records.js';
 import type { HomeEntry, Member, Registry } from '../registry.js';
@@ -99,31 +100,33 @@ export async function openRedisRegistry(url: string, options: RedisRegistryOptio
   const { cluster, deadline = DEADLINE, replicas = 'auto', clock = systemClock } = options;
   const start = options.startDeadline === undefined ? {} : { startDeadline: options.startDeadline };
   const patience = { deadline, clock, ...start };
-  const server = await RedisServer.open(await redisSource(url, clock), { ...patience, connections: 1, each: AT_ONCE });
+  const places = await openPlaces(url, { ...patience, shape: { connections: 1, each: AT_ONCE } });
   try {
-    await server.use((connection) =>
-      checkRights(connection, RIGHTS, `{${cluster}.members}:probe`, startDeadline(patience)),
-    );
-    const wanted = replicas === 'auto' ? server.replicas : replicas;
-    return new RedisRegistry(server, `{${cluster}.members}:`, wanted, Math.floor(deadline * FOR_REPLICAS));
+    const tag = `{${cluster}.members}:`;
+    await places.atEach((link) => checkRights(link, RIGHTS, `${tag}probe`, startDeadline(patience)));
+    const wanted = replicas === 'auto' ? places.replicas : replicas;
+    return new RedisRegistry(places, tag, wanted, Math.floor(deadline * FOR_REPLICAS));
   } catch (error) {
-    server.close();
+    places.close();
     throw error;
   }
 }
 
 class RedisRegistry implements Registry {
   readonly name: string;
+  /** All keys are there. */
+  readonly #place: RedisPlace;
   readonly #ids: string;
   readonly #homes: string;
 
   constructor(
-    private readonly server: RedisServer,
+    private readonly places: RedisPlaces,
     tag: string,
     private readonly replicas: number,
     private readonly patience: number,
   ) {
-    this.name = server.name;
+    this.name = places.name;
+    this.#place = places.at(`${tag}m`);
     this.#ids = `${tag}m`;
     this.#homes = `${tag}homes`;
   }
@@ -137,11 +140,11 @@ class RedisRegistry implements Registry {
   }
 
   async leave(id: string): Promise<void> {
-    await this.server.use((connection) => LEAVE.run(connection, this.#ids, [id]));
+    await this.#place.use((connection) => LEAVE.run(connection, this.#ids, [id]));
   }
 
   async members(): Promise<readonly Member[]> {
-    const [found] = await this.server.use((connection) => LIST.run(connection, this.#ids, [String(MOST_MEMBERS)]));
+    const [found] = await this.#place.use((connection) => LIST.run(connection, this.#ids, [String(MOST_MEMBERS)]));
     const all = Array.isArray(found) ? found.flatMap((text) => memberOf(text) ?? []) : [];
     return all.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
@@ -149,24 +152,24 @@ class RedisRegistry implements Registry {
   async publish(homes: readonly HomeEntry[]): Promise<void> {
     if (homes.length === 0) return;
     const args = homes.flatMap((home) => [String(home.partition), String(home.epoch), JSON.stringify(home)]);
-    await this.server.use((connection) => PUBLISH.run(connection, this.#homes, args));
+    await this.#place.use((connection) => PUBLISH.run(connection, this.#homes, args));
   }
 
   async homes(): Promise<readonly HomeEntry[]> {
-    const found = await this.server.use((connection) => connection.ask(['HGETALL', this.#homes]));
+    const found = await this.#place.use((connection) => connection.ask(['HGETALL', this.#homes]));
     const flat: readonly unknown[] = Array.isArray(found) ? found : [];
     const homes = flat.flatMap((text, at) => (at % 2 === 1 ? (homeOf(text) ?? []) : []));
     return homes.sort((a, b) => a.partition - b.partition);
   }
 
   async close(): Promise<void> {
-    this.server.close();
+    this.places.close();
   }
 
   /** A session of which too few replicas know may be over with the next failover: then it is not known to be renewed. */
   async #say(member: Member, ttl: number, mustBeThere: '0' | '1'): Promise<unknown> {
     const args = [member.id, JSON.stringify(member), String(Math.ceil(ttl)), mustBeThere];
-    const [answer, has] = await this.server.use((connection) =>
+    const [answer, has] = await this.#place.use((connection) =>
       SAY.run(connection, this.#ids, args, { count: this.replicas, ms: this.patience }),
     );
     if (answer === 1 && has < this.replicas) {

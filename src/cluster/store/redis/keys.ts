@@ -10,6 +10,11 @@ export function tagOf(cluster: string, partition: number): string {
   return `{${cluster}.${partition}}:`;
 }
 
+/** Of its guard. */
+export function ownKey(cluster: string, partition: number): string {
+  return `${tagOf(cluster, partition)}own`;
+}
+
 /**
  * Rows of a table stand in hashes of at most about a thousand, so that none takes long to be read. Tokens of a partition are
  * as far from each other as there are partitions, hence their larger step.

@@ -1,5 +1,5 @@
 /** Reading a partition: its chunks in order, several asked for ahead. */
-import type { RedisServer } from '../../redis/server.js';
+import type { RedisPlace } from '../../redis/places/places.js';
 import type { StoredRow } from '../partition/engine.js';
 import { storeError } from '../partition/failures.js';
 import { type Chunk, chunksInOrder, rowsOf } from './keys.js';
@@ -36,7 +36,7 @@ export class ChunkRoom {
  * @throws JournalError
  */
 export async function* readChunks(
-  server: Pick<RedisServer, 'use'>,
+  server: Pick<RedisPlace, 'use'>,
   prefix: string,
   where: string,
   room: ChunkRoom,
@@ -70,7 +70,7 @@ export async function* readChunks(
   }
 }
 
-function readChunk(server: Pick<RedisServer, 'use'>, prefix: string, chunk: Chunk): Promise<readonly StoredRow[]> {
+function readChunk(server: Pick<RedisPlace, 'use'>, prefix: string, chunk: Chunk): Promise<readonly StoredRow[]> {
   return server.use(async (connection) => {
     const answer = await connection.askForBytes(['HGETALL', prefix + chunk.name], DEADLINE);
     return rowsOf(chunk, Array.isArray(answer) ? answer : []);

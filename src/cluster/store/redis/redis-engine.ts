@@ -2,15 +2,15 @@ import { Buffer } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { RowChange } from '../../../core/contract/rows.js';
 import { ByteWriter } from '../../../local/journal/codec/byte-writer.js';
-import type { RedisConnection } from '../../redis/connection.js';
+import type { RedisLink } from '../../redis/connection.js';
+import type { RedisPlace, RedisPlaces } from '../../redis/places/places.js';
 import type { Script } from '../../redis/script.js';
-import type { RedisServer } from '../../redis/server.js';
 import type { Guard } from '../cluster-store.js';
 import { encode } from '../partition/encode.js';
 import type { Engine, Followed, FollowedBatch, Stage, Step, StoredRow } from '../partition/engine.js';
 import { storeError } from '../partition/failures.js';
 import { guardOf, plainGuard, type StoredGuard } from './guard-answer.js';
-import { tagOf } from './keys.js';
+import { ownKey, tagOf } from './keys.js';
 import { blobOf, isSameBatch, joinBatches, pack, type RedisBatch, unpack } from './pack.js';
 import { ChunkRoom, readChunks } from './read.js';
 import { COMMIT, FIELDS, FOLLOW, PUT, REASSERT, REDO, RELEASE, STAGE, SWEEP, SWITCH, WRITE } from './scripts.js';
@@ -34,13 +34,11 @@ export class RedisEngine implements Engine<RedisBatch> {
   readonly #room = new ChunkRoom();
 
   /**
-   * @param reader of the same Redis
    * @param settings `replicas`: so many must have what is written before it counts as written
    * @param hasRecord whether the record of this cluster stands there
    */
   constructor(
-    private readonly server: RedisServer,
-    private readonly reader: RedisServer,
+    private readonly places: RedisPlaces,
     private readonly settings: { readonly cluster: string; readonly replicas: number },
     readonly hasRecord: () => Promise<boolean | undefined>,
   ) {}
@@ -58,7 +56,7 @@ export class RedisEngine implements Engine<RedisBatch> {
   }
 
   write(step: Step, batch: RedisBatch): Promise<Guard | undefined> {
-    return this.server.use(async (connection) => {
+    return this.#at(step.partition).use(async (connection) => {
       let found = await this.#writeOnce(connection, step, batch);
       // What somebody left half done comes first.
       if (found?.hasRedo === true && found.owner === step.owner) {
@@ -72,18 +70,18 @@ export class RedisEngine implements Engine<RedisBatch> {
   }
 
   look(partition: number): Promise<Guard> {
-    return this.server.use(async (connection) => plainGuard(await this.#look(connection, partition)));
+    return this.#at(partition).use(async (connection) => plainGuard(await this.#look(connection, partition)));
   }
 
   async reassert(seen: Guard, mine: Guard): Promise<boolean> {
     const { partition, owner, epoch, member, floor, format } = mine;
     const args = [...seenArgs(seen), owner, String(epoch), member, String(floor), String(format)];
-    const answer = await this.server.use((connection) => this.run(connection, REASSERT, partition, args));
+    const answer = await this.#at(partition).use((connection) => this.run(connection, REASSERT, partition, args));
     return answer === 1;
   }
 
   async release(partition: number, owner: string): Promise<boolean> {
-    return (await this.server.use((connection) => this.run(connection, RELEASE, partition, [owner]))) === 1;
+    return (await this.#at(partition).use((connection) => this.run(connection, RELEASE, partition, [owner]))) === 1;
   }
 
   async tidy(partition: number, owner: string): Promise<void> {
@@ -91,11 +89,12 @@ export class RedisEngine implements Engine<RedisBatch> {
   }
 
   async *read(partition: number, owner: string): AsyncIterable<readonly StoredRow[]> {
-    const where = `partition ${partition} in ${this.server.name}`;
-    const { identity } = this.server;
+    const where = `partition ${partition} in ${this.places.name}`;
+    const place = this.#at(partition);
+    const { identity } = place;
     const guard = await this.#tidy(partition, owner);
-    yield* readChunks(this.reader, `${tagOf(this.settings.cluster, partition)}${guard.generation}:`, where, this.#room);
-    if (this.server.identity !== identity) throw storeError('io', `${where} moved to another server while it was read`);
+    yield* this.#chunks(partition, guard, where);
+    if (place.identity !== identity) throw storeError('io', `${where} moved to another server while it was read`);
     // Of what was emptied or taken over meanwhile only a part was read, which nobody may take for the whole.
     if ((await this.look(partition)).owner !== owner)
       throw storeError('io', `${where} was emptied, or has another home, since its rows began to be read`);
@@ -109,14 +108,14 @@ export class RedisEngine implements Engine<RedisBatch> {
       put: async ({ pieces }) => {
         for (const piece of pieces) {
           const args = [generation, blobOf(piece)];
-          rows += Number(await this.server.use((connection) => this.run(connection, PUT, partition, args)));
+          rows += Number(await this.#at(partition).use((connection) => this.run(connection, PUT, partition, args)));
         }
       },
       switchTo: async (seen, guard) => {
         const { owner, epoch, member, seq, at, floor, format } = guard;
         const mine = [owner, epoch, member, seq, at, floor, format, rows].map(String);
         const args = [...(seen === undefined ? ['', ''] : seenArgs(seen)), ...mine, generation];
-        const answer = await this.server.use((connection) => this.run(connection, SWITCH, partition, args));
+        const answer = await this.#at(partition).use((connection) => this.run(connection, SWITCH, partition, args));
         if (answer !== 1) return plainGuard(guardOf(partition, answer));
         // It counts. What was there before is in nobody's way.
         await this.#sweep(partition).catch(() => undefined);
@@ -126,26 +125,27 @@ export class RedisEngine implements Engine<RedisBatch> {
   }
 
   async follow(partition: number): Promise<{ readonly id: string; readonly seq: number } | undefined> {
-    const id = `${this.server.identity} ${randomUUID()}`;
-    const key = `${tagOf(this.settings.cluster, partition)}own`;
+    const place = this.#at(partition);
+    const id = `${place.identity} ${randomUUID()}`;
+    const key = ownKey(this.settings.cluster, partition);
     // No replica is waited for: what a failover loses of it is missed afterwards.
-    const [answer] = await this.server.use((connection) => FOLLOW.run(connection, key, [id, String(FOLLOWED_FOR)]));
+    const [answer] = await place.use((connection) => FOLLOW.run(connection, key, [id, String(FOLLOWED_FOR)]));
     return Array.isArray(answer) ? { id, seq: guardOf(partition, answer).seq } : undefined;
   }
 
   async *readAhead(partition: number): AsyncIterable<readonly StoredRow[]> {
-    const { generation } = await this.server.use((connection) => this.#look(connection, partition));
-    const where = `partition ${partition} in ${this.server.name}`;
-    yield* readChunks(this.reader, `${tagOf(this.settings.cluster, partition)}${generation}:`, where, this.#room);
+    const guard = await this.#at(partition).use((connection) => this.#look(connection, partition));
+    yield* this.#chunks(partition, guard, `partition ${partition} in ${this.places.name}`);
   }
 
   followed(partition: number, id: string): Promise<Followed | undefined> {
     const key = `${tagOf(this.settings.cluster, partition)}followed`;
     // Not on the connections of rows: one answer behind the other, the guard before what is kept.
-    return this.server.use(async (connection) => {
+    const place = this.#at(partition);
+    return place.use(async (connection) => {
       const { seq } = await this.#look(connection, partition);
       const batches = followedBatches(await connection.askForBytes(['HGETALL', key], FOLLOWED_DEADLINE), id);
-      const isSame = id.startsWith(`${this.server.identity} `);
+      const isSame = id.startsWith(`${place.identity} `);
       return isSame && batches !== undefined ? { seq, batches } : undefined;
     });
   }
@@ -155,12 +155,12 @@ export class RedisEngine implements Engine<RedisBatch> {
    * @throws JournalError
    */
   async run(
-    connection: RedisConnection,
+    connection: RedisLink,
     script: Script,
     partition: number,
     args: readonly (string | Buffer)[],
   ): Promise<unknown> {
-    const key = `${tagOf(this.settings.cluster, partition)}own`;
+    const key = ownKey(this.settings.cluster, partition);
     const [answer, has] = await script.run(connection, key, args, {
       count: this.settings.replicas,
       ms: WAIT_FOR_REPLICAS,
@@ -168,13 +168,22 @@ export class RedisEngine implements Engine<RedisBatch> {
     if (has < this.settings.replicas && !isRefusal(answer)) {
       throw storeError(
         'io',
-        `${has} of ${this.settings.replicas} replicas of ${this.server.name} have the last batch; it is written once they have it`,
+        `${has} of ${this.settings.replicas} replicas of ${this.places.name} have the last batch; it is written once they have it`,
       );
     }
     return answer;
   }
 
-  async #writeOnce(connection: RedisConnection, step: Step, batch: RedisBatch): Promise<StoredGuard | undefined> {
+  #at(partition: number): RedisPlace {
+    return this.places.at(ownKey(this.settings.cluster, partition));
+  }
+
+  #chunks(partition: number, { generation }: StoredGuard, where: string): AsyncIterable<readonly StoredRow[]> {
+    const reader = this.places.readerAt(ownKey(this.settings.cluster, partition));
+    return readChunks(reader, `${tagOf(this.settings.cluster, partition)}${generation}:`, where, this.#room);
+  }
+
+  async #writeOnce(connection: RedisLink, step: Step, batch: RedisBatch): Promise<StoredGuard | undefined> {
     const { partition, owner, before, after, at } = step;
     const who = [owner, String(before), String(after)];
     const [only] = batch.pieces;
@@ -193,27 +202,27 @@ export class RedisEngine implements Engine<RedisBatch> {
   }
 
   /** @returns undefined: all that counts is done; else another owner came */
-  async #redo(connection: RedisConnection, partition: number, owner: string): Promise<StoredGuard | undefined> {
+  async #redo(connection: RedisLink, partition: number, owner: string): Promise<StoredGuard | undefined> {
     for (let left = MOST_PIECES; left > 0; left -= 1) {
       const answer = await this.run(connection, REDO, partition, [owner]);
       if (answer === 1) return undefined;
       if (answer !== 2) return guardOf(partition, answer);
     }
-    throw storeError('damaged', `partition ${partition} in ${this.server.name} has a batch that does not end`);
+    throw storeError('damaged', `partition ${partition} in ${this.places.name} has a batch that does not end`);
   }
 
-  async #look(connection: RedisConnection, partition: number): Promise<StoredGuard> {
-    const answer = await connection.ask(['HMGET', `${tagOf(this.settings.cluster, partition)}own`, ...FIELDS]);
+  async #look(connection: RedisLink, partition: number): Promise<StoredGuard> {
+    const answer = await connection.ask(['HMGET', ownKey(this.settings.cluster, partition), ...FIELDS]);
     return guardOf(partition, answer);
   }
 
   async #tidy(partition: number, owner: string): Promise<StoredGuard> {
-    const guard = await this.server.use(async (connection) => {
+    const guard = await this.#at(partition).use(async (connection) => {
       const other = await this.#redo(connection, partition, owner);
       return other ?? (await this.#look(connection, partition));
     });
     if (guard.owner !== owner) {
-      throw storeError('io', `partition ${partition} in ${this.server.name} is to be read, and has another home`);
+      throw storeError('io', `partition ${partition} in ${this.places.name} is to be read, and has another home`);
     }
     await this.#sweep(partition);
     return guard;
@@ -222,7 +231,7 @@ export class RedisEngine implements Engine<RedisBatch> {
   /** Removes generations that do not count: what is left of a partition that was written anew, or was to be. */
   async #sweep(partition: number): Promise<void> {
     const tag = tagOf(this.settings.cluster, partition);
-    await this.server.use(async (connection) => {
+    await this.#at(partition).use(async (connection) => {
       const current = (await this.#look(connection, partition)).generation;
       for (const generation of texts(await connection.ask(['HKEYS', `${tag}generations`]))) {
         if (generation === current) continue;

@@ -290,27 +290,48 @@ redis.call('SET', KEYS[1], ARGV[2])
 return 1
 `);
 
+/** What the generation of a partition that counts has, and its guard, are removed. `tag` is what its keys begin with. */
+const REMOVE = `
+local function remove(tag)
+  local generation = redis.call('HGET', tag .. 'own', 'generation')
+  if not generation then return end
+  local prefix = tag .. generation .. ':'
+  local chunks = redis.call('SMEMBERS', prefix .. 'index')
+  for i = 1, #chunks do redis.call('UNLINK', prefix .. chunks[i]) end
+  redis.call('UNLINK', prefix .. 'index', tag .. 'own', tag .. 'staged', tag .. 'generation')
+end
+`;
+
+/** Of another cluster that is gone. ARGV: owner and epoch that were seen. @returns 0: it is another one's */
+export const EMPTY = new Script(`#!lua flags=allow-oom
+${COMMON}${REMOVE}
+local g = guard()
+if (g[1] or '') ~= ARGV[1] or (g[2] or '0') ~= ARGV[2] then return 0 end
+remove(tag)
+return 1
+`);
+
+/** One record in the place of another one. ARGV: id that stands there, new record. */
+export const SWAP_RECORD = new Script(`#!lua
+local stands = redis.call('GET', KEYS[1])
+if not stands or cjson.decode(stands).id ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2])
+return 1
+`);
+
 /**
  * The record is put back. What another cluster wrote meanwhile goes with its guards, for a guard of theirs is newer than any of
  * ours. ARGV: id that stands there or empty, record, key of the orders, what tags begin with, partitions of the other cluster or 0,
  * partitions that wait.
  */
 export const RESTORE_RECORD = new Script(`#!lua
+${REMOVE}
 local stands = redis.call('GET', KEYS[1])
 local id = ''
 if stands then id = cjson.decode(stands).id end
 if id ~= ARGV[1] then return 0 end
 redis.call('UNLINK', ARGV[3])
-for partition = 0, tonumber(ARGV[5]) - 1 do
-  local tag = ARGV[4] .. partition .. '}:'
-  local generation = redis.call('HGET', tag .. 'own', 'generation')
-  if generation then
-    local prefix = tag .. generation .. ':'
-    local chunks = redis.call('SMEMBERS', prefix .. 'index')
-    for i = 1, #chunks do redis.call('UNLINK', prefix .. chunks[i]) end
-    redis.call('UNLINK', prefix .. 'index', tag .. 'own', tag .. 'staged', tag .. 'generation')
-  end
-end
+for partition = 0, tonumber(ARGV[5]) - 1 do remove(ARGV[4] .. partition .. '}:') end
 for i = 6, #ARGV do redis.call('HSET', ARGV[3], ARGV[i], 'wait') end
 redis.call('SET', KEYS[1], ARGV[2])
 return 1
