@@ -116,7 +116,7 @@ export class RestoredTurns {
   #addEnded(lane: Lane, { token, ticket, ending }: EndedRow): void {
     // What was to be forgotten is not in the rows any more; one with follow-ups may have unseen ones behind it.
     const keeps = hasFollowUps(ending);
-    remember(lane, token, ticket, copied(ending), !keeps);
+    remember(this.restored.state.spareSettlements, lane, token, ticket, copied(ending), !keeps);
     if (keeps) lane.queue.withFollowUps.add(lane);
     if (lane.key === '') lane.queue.keyless.set(token, lane);
   }

@@ -120,7 +120,7 @@ export class Restored {
 
 function newLane(queue: Queue, key: string, seq: number | undefined): Lane {
   const lane = new Lane(queue, key);
-  if (seq === undefined) queue.lanes.set(key, lane);
+  if (seq === undefined) queue.lanes.add(key, lane);
   else nameKeyless(lane, { seq });
   countNew(lane);
   return lane;

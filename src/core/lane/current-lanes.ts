@@ -52,7 +52,7 @@ export function currentOrNewLane(state: CoreState, queue: Queue, key: string, no
 
 function newLane(queue: Queue, key: string): Lane {
   const lane = new Lane(queue, key);
-  if (!isKeyless(key)) queue.lanes.set(key, lane);
+  if (!isKeyless(key)) queue.lanes.add(key, lane);
   countNew(lane);
   return lane;
 }

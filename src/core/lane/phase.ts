@@ -102,7 +102,8 @@ export function makeReady(state: CoreState, lane: Lane, waitsFor: Ready['waitsFo
 
 /** Nothing is to be done for the key. Precondition: it has no holder, its line is empty, and it is not parked. */
 export function rest(state: CoreState, lane: Lane): void {
-  if (isLinked(lane)) unlink(lane);
+  // One that rests already keeps its place among the idle ones.
+  if (lane.counted.isBusy && isLinked(lane)) unlink(lane);
   lane.phase = INIT;
   count(state, lane, STATES.INIT);
 }
@@ -183,7 +184,8 @@ function count(state: CoreState, lane: Lane, now: CountedState): void {
   lane.counted = now;
   if (!was.isBusy) {
     state.busyLanes += 1;
-    state.idle.delete(lane);
+    // It left the list of the idle ones as it leaves any other.
+    state.idle.wake(lane);
   } else if (!now.isBusy) {
     // Submits that wait because too many keys are busy may fit now (S100).
     state.busyLanes -= 1;
@@ -194,6 +196,6 @@ function count(state: CoreState, lane: Lane, now: CountedState): void {
 
 /** A keyless lane that never had a turn can be found by nobody: there is nothing to remember. */
 function joinIdle(state: CoreState, lane: Lane): void {
-  if (isKeyless(lane.key) && lane.settlements === undefined) dropLane(lane);
+  if (isKeyless(lane.key) && lane.settlements === undefined) dropLane(state, lane);
   else state.idle.add(lane);
 }

@@ -238,7 +238,8 @@ export function endTurn(state: CoreState, turn: Turn, ending: Ending, now: numbe
   if (slowHold !== undefined && held > slowHold) tellSlow(state, turn, { held, slowHold, how });
   if (turn.assignment.kind === 'items' && turn.assignment.done) endHandedOut(queue, turn.assignment.items);
   queue.counters.hold.add(held / 1_000);
-  remember(lane, turn.token, typeof turn.ticket === 'string' ? turn.ticket : undefined, ending, unseen);
+  const ticket = typeof turn.ticket === 'string' ? turn.ticket : undefined;
+  remember(state.spareSettlements, lane, turn.token, ticket, ending, unseen);
   forgetTurn(state.dispatchTickets, turn);
   // Last: from here on the lane has no turn, and may start the next one.
   release(state, turn);

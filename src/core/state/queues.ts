@@ -153,7 +153,7 @@ export function dropQueue(state: CoreState, queue: Queue): void {
 /** A keyless lane stands there under several tokens: with it all of them go, so it is met once. */
 function forgetIdle(state: CoreState, lane: Lane): void {
   state.idle.delete(lane);
-  dropLane(lane);
+  dropLane(state, lane);
 }
 
 /**

@@ -36,6 +36,7 @@ import type { Line } from '../structures/line.js';
 import { append, isLinked, Link } from '../structures/link.js';
 import { NO_NUMBER, OWN_ID, OwnIds } from '../structures/own-id.js';
 import { type DoneKey, type FinishedItem, type ResultLedger, RetentionCache } from '../structures/retention-cache.js';
+import { ShardedMap } from '../structures/sharded-map.js';
 import { Timer } from '../structures/timing-wheel.js';
 import { TokenBucket } from '../structures/token-bucket.js';
 import type { ChangeLogOf } from './change-log.js';
@@ -198,7 +199,7 @@ export class Lane extends Timer {
   /**
    * Only `lane/phase.ts` writes it, and with it what goes with it. At the end of a step:
    *
-   *     INIT     in no list; `line` is unset; not counted in `busyLanes`; among the idle lanes (`rests`) unless it is new
+   *     INIT     in no list but that of the idle ones; `line` is unset; not counted in `busyLanes`; among the idle lanes (`rests`) unless it is new
    *     HELD     on the wheel, or in the list of the session to which the turn is tied; counted in `queue.inFlight`
    *     READY    in `queue.readyLanes` (the head is an item) or `queue.gatedLanes` (a caller), by `order`
    *     DELAY    on the wheel; in no list if nobody knows when it ends
@@ -503,7 +504,7 @@ export const NO_DEPENDENCIES: readonly Dependency[] = Object.freeze([]);
 /** A named set of keys that share one policy. */
 export class Queue {
   /** Lanes of keys. Those in INIT are in the idle LRU too. */
-  readonly lanes = new Map<string, Lane>();
+  readonly lanes = new ShardedMap<Lane>();
   /** Lanes of keyless items by the tokens of their live turn and of those that are remembered. */
   readonly keyless = new Map<number, Lane>();
   /** Lanes whose newest settlement keeps the results of its follow-ups. */

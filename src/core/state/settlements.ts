@@ -2,7 +2,7 @@
 
 import { isKeyless } from './lane.js';
 import type { Lane } from './records.js';
-import { type Ending, Settlement } from './settlement.js';
+import { type Ending, LOST, Settlement } from './settlement.js';
 
 /** How many settlements of a key are remembered (S18). */
 const SETTLEMENTS = 8;
@@ -14,10 +14,17 @@ const SETTLEMENTS = 8;
  * @param unseen nobody learnt of the turn: whoever ended the one before may not have heard of its end either, and what
  *   that one's follow-ups became is kept for its repeated call
  */
-export function remember(lane: Lane, token: number, ticket: string | undefined, ending: Ending, unseen: boolean): void {
+export function remember(
+  spares: SpareSettlements,
+  lane: Lane,
+  token: number,
+  ticket: string | undefined,
+  ending: Ending,
+  unseen: boolean,
+): void {
   const { queue, settlements: oldest } = lane;
   if (queue.withFollowUps.size > 0 && !unseen) forgetFollowUps(lane);
-  if (oldest === undefined || !oldest.isFull) return grow(lane, new Settlement(token, ticket, ending));
+  if (oldest === undefined || !oldest.isFull) return grow(lane, spares.take(token, ticket, ending));
   if (hasFollowUps(oldest.ending)) queue.withFollowUps.delete(lane);
   queue.changes?.settlement(lane, oldest.token);
   if (isKeyless(lane.key)) queue.keyless.delete(oldest.token);
@@ -38,6 +45,53 @@ function grow(lane: Lane, added: Settlement): void {
   added.newer = oldest;
   const ring = [...ringFrom(oldest)];
   if (ring.length === SETTLEMENTS) for (const settlement of ring) settlement.isFull = true;
+}
+
+/** Kept to be used again at most. */
+const SPARES = 1_024;
+const NOTHING: Ending = LOST.lease_expired;
+
+/**
+ * Records of lanes that were forgotten, to be used again. While the idle lanes are as many as they may be, each that comes
+ * to rest makes another one forgotten: then a key that is new allocates no record, and the garbage collector has none to
+ * carry from the young ones to the old (ADR 055).
+ */
+export class SpareSettlements {
+  #first: Settlement | undefined = undefined;
+  #size = 0;
+
+  take(token: number, ticket: string | undefined, ending: Ending): Settlement {
+    const spare = this.#first;
+    if (spare === undefined) return new Settlement(token, ticket, ending);
+    this.#first = spare.newer === spare ? undefined : spare.newer;
+    this.#size -= 1;
+    spare.newer = spare;
+    spare.token = token;
+    spare.ticket = ticket;
+    spare.ending = ending;
+    return spare;
+  }
+
+  /** Takes them from a lane that nobody will find any more. They keep nothing of what they told. */
+  giveAll(lane: Lane): void {
+    const oldest = lane.settlements;
+    lane.settlements = undefined;
+    let next = oldest;
+    while (next !== undefined && this.#size < SPARES) {
+      const newer = next.newer;
+      this.#give(next);
+      next = newer === oldest ? undefined : newer;
+    }
+  }
+
+  #give(settlement: Settlement): void {
+    settlement.isFull = false;
+    settlement.ticket = undefined;
+    settlement.ending = NOTHING;
+    settlement.newer = this.#first ?? settlement;
+    this.#first = settlement;
+    this.#size += 1;
+  }
 }
 
 /** Only one settlement of a key keeps the results of its follow-ups: eight times a thousand a key would be too many. */

@@ -12,7 +12,7 @@ import { STATES } from './lane-states.js';
 import { type LeaderGroup, Leaders } from './leader-group.js';
 import type { Outbox } from './outbox.js';
 import type { ChangeLog, GateTimer, Lane, Queue, Session, TurnWatch, WaitingCall } from './records.js';
-import { settledTokens } from './settlements.js';
+import { SpareSettlements, settledTokens } from './settlements.js';
 import { NOTHING_ELSEWHERE, RESULTS_SHARE, type Share, type Use } from './shared-use.js';
 import { DispatchTickets } from './tickets.js';
 
@@ -52,6 +52,7 @@ export class CoreState {
   readonly away = new Map<string, Refusal>();
   /** Lanes in INIT, least recently used first. Only `lane/phase.ts` adds and removes. */
   readonly idle: IdleCache<Lane>;
+  readonly spareSettlements = new SpareSettlements();
   readonly results: ResultLedger;
   readonly dispatchTickets = new DispatchTickets();
   readonly leaders = new Leaders();
@@ -137,7 +138,7 @@ export class CoreState {
     this.changes = changes;
     this.keepsContents = start.keepsContents === true;
     this.isPartition = start.partition !== undefined;
-    this.idle = new IdleCache<Lane>(settings.limits.idleLanes, forgetLane, start.partition?.of);
+    this.idle = new IdleCache<Lane>(settings.limits.idleLanes, (lane) => forgetLane(this, lane), start.partition?.of);
     if (changes === undefined) return;
     this.tokens.reserveBy(() => changes.floor());
     this.dependencies.onAllTold = (ended) => changes.end(ended);
@@ -161,17 +162,18 @@ class NewsTimer extends Timer {
 /** Everything that stands on the wheel. `kind` is a getter of the class: a field would cost every lane and caller memory. */
 export type CoreTimer = Lane | WaitingCall | TurnWatch | Session | GateTimer | NewsTimer | Housekeeping | LeaderGroup;
 
-function forgetLane(lane: Lane): void {
+function forgetLane(state: CoreState, lane: Lane): void {
   lane.queue.counters.idleEvicted += 1;
-  dropLane(lane);
+  dropLane(state, lane);
 }
 
 /** Removes a lane in INIT from its queue. */
-export function dropLane(lane: Lane): void {
+export function dropLane(state: CoreState, lane: Lane): void {
   const queue = lane.queue;
   queue.changes?.tokensGone(queue, settledTokens(lane));
   queue.withFollowUps.delete(lane);
   queue.states.add(STATES.INIT, -1);
   if (lane.key !== '') queue.lanes.delete(lane.key);
   else for (const token of settledTokens(lane)) queue.keyless.delete(token);
+  state.spareSettlements.giveAll(lane);
 }

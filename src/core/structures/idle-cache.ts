@@ -1,22 +1,23 @@
-import { LRUCache } from 'lru-cache';
+import { append, Link, unlink } from './link.js';
 
-/** At most this many of those that came to rest last are kept out of the LRU. */
+/** At most this many of those that came to rest last are kept out of the list. */
 const NURSERY = 16_384;
 /** The same where there are many caches. */
 const SMALL_NURSERY = 256;
 
 /** What comes to rest. */
-interface Resting {
+interface Resting extends Link {
   /** Its place here; unset: it is not idle. Only the cache writes it. */
   rests: number | undefined;
 }
 
 /**
- * What is idle, least recently used first; beyond `limit` the oldest is forgotten. Nothing else ever is.
+ * What is idle, least recently used first; beyond `bound` the oldest is forgotten. Nothing else ever is.
  *
- * One that comes to rest is first written into a ring of the youngest, and moves on to the LRU only when the ring
+ * One that comes to rest is first written into a ring of the youngest, and moves on to a list only when the ring
  * comes round to its place. If it is busy again by then, its place is void: what is busy again and again never
- * touches the LRU.
+ * touches its neighbours in the list. In the list it is linked by itself, because what is idle is in no other one:
+ * nothing is allocated for it, and no table grows and shrinks with the idle ones (ADR 055).
  *
  * Where there are many such caches in one process, each has a bound that changes with what the others have, and takes no
  * memory ahead of use.
@@ -26,32 +27,31 @@ export class IdleCache<E extends Resting> {
   /** The place that is written next. */
   #next = 0;
   #young = 0;
-  readonly #old: LRUCache<E, true>;
+  /** The oldest first. */
+  readonly #old = new Link();
+  #aged = 0;
   /**
-   * Fewer than `limit`, but `limit / parts` at least: beyond it the oldest are forgotten, two for each that comes to
+   * The limit at most, and `limit / parts` at least: beyond it the oldest are forgotten, two for each that comes to
    * rest, or by {@link trim}.
    */
-  bound = Number.POSITIVE_INFINITY;
+  bound: number;
 
   /** @param parts how many such caches there may be in this process, if there may be several */
-  constructor(limit: number, forget: (one: E) => void, parts?: number) {
+  constructor(
+    limit: number,
+    private readonly forget: (one: E) => void,
+    parts?: number,
+  ) {
     const young = parts === undefined ? youngOf(limit, NURSERY) : youngOf(limit / parts, SMALL_NURSERY);
     this.#ring = new Array<E | undefined>(young).fill(undefined);
-    const old = Math.max(1, limit - young);
-    this.#old = new LRUCache({
-      // A maximal number is memory from the beginning on, a maximal size is not.
-      ...(parts === undefined ? { max: old } : { maxSize: old, sizeCalculation: () => 1 }),
-      dispose: (_, one, reason) => {
-        if (reason === 'evict') forget(one);
-      },
-    });
+    this.bound = limit;
   }
 
   get size(): number {
-    return this.#young + this.#old.size;
+    return this.#young + this.#aged;
   }
 
-  /** Precondition: it came to rest. */
+  /** Precondition: it came to rest, and is in no list. */
   add(one: E): void {
     if (this.#ring.length === 0) return this.#grow(one);
     const place = this.#next;
@@ -65,9 +65,10 @@ export class IdleCache<E extends Resting> {
     this.#grow(eldest);
   }
 
-  delete(one: E): void {
+  /** It is idle no more, and has left its list by now, for another one perhaps. */
+  wake(one: E): void {
     if (one.rests === undefined) return;
-    if (one.rests === OLD) this.#old.delete(one);
+    if (one.rests === OLD) this.#aged -= 1;
     else {
       this.#ring[one.rests] = undefined;
       this.#young -= 1;
@@ -75,15 +76,26 @@ export class IdleCache<E extends Resting> {
     one.rests = undefined;
   }
 
+  delete(one: E): void {
+    if (one.rests === OLD) unlink(one);
+    this.wake(one);
+  }
+
   #grow(one: E): void {
     one.rests = OLD;
-    this.#old.set(one, true);
+    append(this.#old, one);
+    this.#aged += 1;
     if (this.size > this.bound) this.trim(2);
   }
 
   /** Forgets the oldest that are too many, so many at most. The youngest stay: they are no more than half of the bound. */
   trim(budget: number): void {
-    for (let left = budget; left > 0 && this.size > this.bound && this.#old.size > 0; left--) this.#old.pop();
+    for (let left = budget; left > 0 && this.size > this.bound && this.#aged > 0; left--) {
+      // Whatever stands in the list was put there by `#grow`.
+      const oldest = this.#old.next as E;
+      this.delete(oldest);
+      this.forget(oldest);
+    }
   }
 }
 
@@ -91,5 +103,5 @@ function youngOf(limit: number, most: number): number {
   return Math.max(0, Math.min(most, Math.floor((limit - 1) / 2)));
 }
 
-/** Where one rests that is in the LRU. */
+/** Where one rests that is in the list. */
 const OLD = -1;
