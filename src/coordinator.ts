@@ -35,6 +35,8 @@ import type {
   AcquireRequest,
   AwaitAnswer,
   AwaitRequest,
+  DeliverAnswer,
+  DeliverRequest,
   DeQueueAnswer,
   DeQueueRequest,
   EnQueueAnswer,
@@ -128,6 +130,11 @@ export interface Coordinator extends Calls {
   undeliverable(turns: readonly TurnRef[], unwanted?: boolean): void;
   readonly admin: Administration;
   readonly leaders: Leaders;
+  /**
+   * Between the partitions of a cluster: what Acks of another one want submitted here. May be sent again: it is carried out once.
+   * Unset: it is no partition.
+   */
+  deliver?(request: DeliverRequest, reply: Reply<DeliverAnswer>): void;
   /** Every number behind the metrics, as it stands now. */
   stats(): CoordinatorStats;
   /**

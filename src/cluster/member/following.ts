@@ -16,7 +16,7 @@ interface FollowingOptions {
   homes(): Iterable<RoutedHome>;
   /** The record is another one now: of its routes, or of what else stands in it. */
   followed?(): void;
-  /** Routes are others now, for all cores here: the router goes by them from this moment on. */
+  /** Routes are others now, or what rows may say of them, for all cores here: the router goes by them from this moment on. */
   rerouted(): void;
   trouble(error: Error): void;
 }
@@ -37,11 +37,11 @@ export class Following {
   /** What stands in the store, or stood there a moment ago. */
   take(record: ClusterRecord): void {
     const { routes, homes } = this.options;
-    const { version } = routes;
+    const { map } = routes.now;
     if (!routes.follow(record)) return;
     for (const home of homes()) home.follow();
     this.options.followed?.();
-    if (routes.version !== version) this.options.rerouted();
+    if (routes.now.map !== map) this.options.rerouted();
   }
 
   /** @throws JournalError */

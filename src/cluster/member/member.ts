@@ -22,6 +22,7 @@ import { PublishedHomes } from './published-homes.js';
 import { ReadingAhead, type ReadsAhead } from './reading-ahead.js';
 import { type Connect, RemoteHomes } from './remote-homes.js';
 import type { RoutedHomeHost } from './routed-home.js';
+import { Sending } from './sending.js';
 import { MemberSession } from './session.js';
 import type { MakeHome } from './tenure.js';
 import { whyNone } from './why-none.js';
@@ -76,6 +77,7 @@ export class ClusterMember implements Homes {
   readonly #handOvers: HandOvers;
   readonly #following: Following;
   readonly #published: PublishedHomes;
+  readonly #sending: Sending;
   /** The largest epoch that was seen of each partition. */
   readonly #epochs: number[];
   /** After a failover, and after the start, nobody claims for one ttl. */
@@ -123,6 +125,13 @@ export class ClusterMember implements Homes {
     });
     this.#remote = new RemoteHomes(options.connect);
     this.#changes = new HomeChanges(clock);
+    this.#sending = new Sending({
+      clock,
+      home: (partition) => this.home(partition),
+      own: (partition) => this.#own[partition]?.home,
+      targetOf: ({ queue, item }) => options.routes.now.map.of(queue, item.key, item.itemId),
+    });
+    this.#changes.listen((partitions) => this.#sending.changed(partitions));
     this.#moves = new Moves(ttl);
     this.#epochs = new Array<number>(partitions).fill(0);
     this.#reading = new ReadingAhead(clock, store, options.readsAhead, (one) => this.#handOvers.sayRead(one));
@@ -276,6 +285,7 @@ export class ClusterMember implements Homes {
     this.#options.store.onFailover = undefined;
     this.#listing.end();
     this.#handOvers.end();
+    this.#sending.end();
     this.#reading.end();
     await Promise.all(this.#own.map((own) => own.end()));
     await this.#session.end().catch((error: unknown) => this.#troubled(asError(error)));
@@ -303,6 +313,7 @@ export class ClusterMember implements Homes {
       },
       isOwn: (member) => session.isOwn(member),
       changed: (partition) => this.#changed(partition),
+      hasParcels: (partition, target) => this.#sending.ready(partition, target),
       handedOver: (partition, shutFor) => this.#handOvers.ended(partition, shutFor),
       trouble: (partition, error) => this.#options.trouble?.(error, partition),
       happened: (partition, what) => {

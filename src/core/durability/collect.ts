@@ -12,6 +12,7 @@ import { leaderRow } from '../leaders/group-rows.js';
 import { waitsFor } from '../state/dependencies.js';
 import { keylessName, parkOf, turnOf } from '../state/lane.js';
 import { markRoom } from '../state/marks.js';
+import type { OutgoingParcel } from '../state/outgoing.js';
 import {
   type DeadLetter,
   type Item,
@@ -42,6 +43,8 @@ export interface Batch {
   readonly items: readonly Item[];
   /** What it says of tokens: all up to the next time are smaller. Unset: nothing. */
   readonly floor: number | undefined;
+  /** Those of which it has the row: they may be sent once it is flushed. */
+  readonly outgoing: readonly OutgoingParcel[];
 }
 
 /**
@@ -52,8 +55,8 @@ export interface Batch {
 export function collect(state: CoreState, changes: Changes, now: number): Batch {
   const writer = new Writer(state);
   writer.write(changes.take());
-  const { rows, items, floor } = writer;
-  return { changes: rows, instant: now + state.epoch, items, floor };
+  const { rows, items, floor, outgoing } = writer;
+  return { changes: rows, instant: now + state.epoch, items, floor, outgoing };
 }
 
 /**
@@ -82,12 +85,20 @@ export function written(state: CoreState, changes: Changes, batch: Batch): void 
     item.headers = undefined;
   }
   if (batch.floor !== undefined) reserved(state, changes, batch.floor);
+  if (batch.outgoing.length > 0) letGo(state, batch.outgoing);
   if (batch.items.length === 0) return;
   for (const queue of state.roomQueues) {
     markRoom(state, queue);
     // There may be room for them, and perhaps nothing else happens for long: they are looked at in the next tick.
     state.wheel.schedule(queue.gateTimer, wholeMs(changes.now));
   }
+}
+
+/** They can be sent: whoever sends them is told once for each partition. */
+function letGo(state: CoreState, parcels: readonly OutgoingParcel[]): void {
+  for (const parcel of parcels) parcel.isWritten = true;
+  const targets = new Set(parcels.map(({ target }) => target));
+  for (const target of targets) state.effects.push({ kind: 'parcels', target }, false);
 }
 
 /** All tokens up to the next time are smaller, and that is written down. */
@@ -109,6 +120,7 @@ function openTokensGate({ queues, wheel }: CoreState, now: number): void {
 class Writer {
   readonly rows: RowChange[] = [];
   readonly items: Item[] = [];
+  readonly outgoing: OutgoingParcel[] = [];
   floor: number | undefined = undefined;
 
   /** @param isWhole what was written before is written, too */
@@ -133,6 +145,8 @@ class Writer {
     for (const ended of marks.ends) this.#end(ended);
     for (const queue of marks.limits) this.#limits(queue);
     for (const group of marks.leaders) this.#leader(group);
+    for (const parcel of marks.outgoing.values()) this.#parcel(parcel);
+    for (const source of marks.inbox) this.#inbox(source);
   }
 
   #floor(): void {
@@ -156,6 +170,21 @@ class Writer {
     const group = this.state.leaders.groups.get(name);
     if (group === undefined) this.rows.push({ delete: { table: 'leaders', group: name } });
     else this.#put(leaderRow(group, this.state.epoch));
+  }
+
+  #parcel(parcel: OutgoingParcel): void {
+    const { stamp, target, followUps } = parcel;
+    if (!this.state.outgoing.has(parcel)) {
+      this.rows.push({ delete: { table: 'outbox', stamp } });
+      return;
+    }
+    this.#put({ table: 'outbox', stamp, target, followUps });
+    this.outgoing.push(parcel);
+  }
+
+  #inbox(source: number): void {
+    const stamp = this.state.outgoing.inbox.get(source);
+    if (stamp !== undefined) this.#put({ table: 'inbox', source, stamp });
   }
 
   /** A row stands for a session as long as it has turns of durable queues. */
