@@ -35,8 +35,6 @@ import type {
   AcquireRequest,
   AwaitAnswer,
   AwaitRequest,
-  DeliverAnswer,
-  DeliverRequest,
   DeQueueAnswer,
   DeQueueRequest,
   EnQueueAnswer,
@@ -56,6 +54,7 @@ import type {
   SubmitRequest,
   TurnRef,
 } from './core/contract/model.js';
+import type { DeliverAnswer, DeliverRequest } from './core/contract/parcels.js';
 import type { ServerView } from './core/contract/server.js';
 import type { ListSessionsRequest, SessionPage } from './core/contract/session-views.js';
 import type {
@@ -83,6 +82,7 @@ export type * from './core/contract/item-choice.js';
 export * from './core/contract/leader.js';
 export type * from './core/contract/limits.js';
 export type * from './core/contract/model.js';
+export type * from './core/contract/parcels.js';
 export type * from './core/contract/policy.js';
 export type * from './core/contract/server.js';
 export type * from './core/contract/session-views.js';

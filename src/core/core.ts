@@ -3,8 +3,6 @@ import { ack } from './calls/ack.js';
 import { acquire, enQueue } from './calls/acquire.js';
 import { AdminCalls } from './calls/admin/admin-calls.js';
 import { coordinatorStats, liveTurns, memoryItems, queueNumbers, standing } from './calls/admin/stats.js';
-import { deliver } from './calls/deliver.js';
-import { delivered, parcelsFor, sendElsewhere } from './calls/delivered.js';
 import { deQueue } from './calls/dequeue.js';
 import { type CalledOff, callOff, cancel, refuseAwaits, startDraining } from './calls/drain.js';
 import { nack } from './calls/nack.js';
@@ -17,8 +15,9 @@ import type { CoordinatorSettings } from './contract/settings.js';
 import type * as views from './contract/views.js';
 import { finishStep } from './dispatch/step-end.js';
 import { Changes } from './durability/changes.js';
-import { type Batch, collect, collectAll, reserved, written } from './durability/collect.js';
+import { type Batch, collect, collectAll } from './durability/collect.js';
 import { type Past, Restoring, type Stranded } from './durability/restore.js';
+import { reserved, written } from './durability/written.js';
 import { awaitItem } from './items/await.js';
 import type { Effect } from './state/effects.js';
 import { markRoomElsewhere } from './state/marks.js';
@@ -292,37 +291,6 @@ export class Core extends AdminCalls {
   ack(request: model.AckRequest, reply: model.Reply<model.AckAnswer>, now: number, on?: Stream) {
     this.begin(now);
     return this.finish(ack(this.state, request, reply, now, on), now);
-  }
-
-  /** What Acks of another partition want submitted here. It never waits. */
-  deliver(request: model.DeliverRequest, reply: model.Reply<model.DeliverAnswer>, now: number): void {
-    this.begin(now);
-    deliver(this.state, request, reply, now);
-    this.finish(undefined, now);
-  }
-
-  /** Partitions for which follow-ups of Acks are kept, and how many parcels that are. */
-  get outgoing(): { readonly targets: readonly number[]; readonly size: number } {
-    const { outgoing } = this.state;
-    return { targets: [...outgoing.targets()], size: outgoing.size };
-  }
-
-  /** The next ones for this partition that are on disk, in order; they stay until it is known that they are there. */
-  parcelsFor(target: number): readonly model.Parcel[] {
-    return parcelsFor(this.state, target);
-  }
-
-  /** The partition has all parcels up to this stamp. */
-  delivered(target: number, upTo: number, now: number): void {
-    this.begin(now);
-    delivered(this.state, target, upTo);
-    this.finish(undefined, now);
-  }
-
-  /** The next parcel for this partition has a queue that is not there. @returns false: nothing has changed */
-  sendElsewhere(target: number, targetOf: (followUp: model.FollowUp) => number, now: number): boolean {
-    this.begin(now);
-    return this.finish(sendElsewhere(this.state, target, targetOf), now);
   }
 
   nack(request: model.NackRequest, reply: model.Reply<model.NackAnswer>, now: number, on?: Stream): void {

@@ -35,8 +35,8 @@ export class FlowLedger {
   readonly #flows = new Map<string, Flow>();
   /** Of each item, the follow-up that arrived. */
   readonly #arrived = new Map<string, string>();
-  /** The last serial of each key that arrived. */
-  readonly #last = new Map<string, number>();
+  /** Of each key, the last that arrived. */
+  readonly #last = new Map<string, { readonly serial: number; readonly excuses: number }>();
 
   constructor(
     private readonly excusesOf: (queue: string) => number,
@@ -104,11 +104,15 @@ export class FlowLedger {
       .map(([name]) => name);
   }
 
-  #inOrder(name: string, { key, queue, serial }: Flow): void {
+  /** What was lost is done again, behind what was not. */
+  #inOrder(name: string, flow: Flow): void {
+    const { key, queue, serial } = flow;
     const line = `${key} ${queue}`;
-    const last = this.#last.get(line) ?? 0;
-    if (serial < last && !this.rerouted.has(queue)) this.broken(`${name} arrives after ${last} of its key`);
-    this.#last.set(line, Math.max(last, serial));
+    const last = this.#last.get(line);
+    const excuses = this.#excuses(flow);
+    if (last !== undefined && serial < last.serial && last.excuses === excuses && !this.rerouted.has(queue))
+      this.broken(`${name} arrives after ${last.serial} of its key`);
+    this.#last.set(line, { serial: Math.max(last?.serial ?? 0, serial), excuses });
   }
 
   /** Grows when something may have been lost on either side. */

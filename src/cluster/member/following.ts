@@ -3,6 +3,7 @@ import type { FollowedRoutes } from '../partitions/followed-routes.js';
 import { calledOff } from '../partitions/routes.js';
 import { amend, revisionOf } from '../store/amend.js';
 import type { ClusterRecord, ClusterStore } from '../store/cluster-store.js';
+import { asError } from './as-error.js';
 import type { RoutedHome } from './routed-home.js';
 
 /** Who began a change of a route is gone, or it is called off by now, ms. */
@@ -65,7 +66,7 @@ export class Following {
     if (this.#isMending) return;
     this.#isMending = true;
     mend()
-      .catch((error: unknown) => this.options.trouble(error instanceof Error ? error : new Error(String(error))))
+      .catch((error: unknown) => this.options.trouble(asError(error)))
       .finally(() => {
         this.#isMending = false;
       });

@@ -5,6 +5,7 @@ import type { FollowedRoutes } from '../partitions/followed-routes.js';
 import type { Homes } from '../partitions/homes.js';
 import type { Member, Registry } from '../registry/registry.js';
 import type { ClusterStore, Guard } from '../store/cluster-store.js';
+import { asError } from './as-error.js';
 import { HomeChanges } from './changes.js';
 import { LocalDeadline } from './deadline.js';
 import { Following } from './following.js';
@@ -125,13 +126,7 @@ export class ClusterMember implements Homes {
     });
     this.#remote = new RemoteHomes(options.connect);
     this.#changes = new HomeChanges(clock);
-    this.#sending = new Sending({
-      clock,
-      home: (partition) => this.home(partition),
-      own: (partition) => this.#own[partition]?.home,
-      targetOf: ({ queue, item }) => options.routes.now.map.of(queue, item.key, item.itemId),
-    });
-    this.#changes.listen((partitions) => this.#sending.changed(partitions));
+    this.#sending = new Sending(clock, this, (partition) => this.#own[partition]?.home, options.routes);
     this.#moves = new Moves(ttl);
     this.#epochs = new Array<number>(partitions).fill(0);
     this.#reading = new ReadingAhead(clock, store, options.readsAhead, (one) => this.#handOvers.sayRead(one));
@@ -401,8 +396,4 @@ export class ClusterMember implements Homes {
     this.#trouble = error;
     this.#options.trouble?.(error, undefined);
   }
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

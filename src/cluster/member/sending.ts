@@ -3,25 +3,17 @@
  * have their homes. Nothing rests on it: a parcel stays in the core of its Ack, and in the store, until the other partition says that
  * it has it, and that one knows what it has. So it may send twice, late, or to a home that is none any more.
  */
-import type { Coordinator, DeliverAnswer, FollowUp, Refusal } from '../../coordinator.js';
+import type { DeliverAnswer, FollowUp, Refusal } from '../../coordinator.js';
 import type { Clock } from '../../local/clock.js';
 import type { HomeCoordinator } from '../../local/home.js';
+import type { FollowedRoutes } from '../partitions/followed-routes.js';
+import type { Homes } from '../partitions/homes.js';
 
 /** After a refusal, ms; each time twice as long. */
 const FIRST_PAUSE = 20;
 const LONGEST_PAUSE = 1_000;
 /** Then it is sent again: a home that answers nothing may be none any more, ms. */
 const PATIENCE = 5_000;
-
-interface SendingHost {
-  readonly clock: Clock;
-  /** Of a partition, here or elsewhere; unset: nobody is, as far as is known. */
-  home(partition: number): Coordinator | undefined;
-  /** Of a partition that this member is the home of now. */
-  own(partition: number): HomeCoordinator | undefined;
-  /** Where a follow-up belongs, by the routes as they are now. */
-  targetOf(followUp: FollowUp): number;
-}
 
 /** From one partition to another. It ends when nothing is left to be sent, or the core is not the home any more. */
 class Line {
@@ -43,11 +35,19 @@ export class Sending {
   readonly #lines = new Map<string, Line>();
   #isEnded = false;
 
-  constructor(private readonly host: SendingHost) {}
+  /** @param own of a partition that this member is the home of now */
+  constructor(
+    private readonly clock: Clock,
+    private readonly homes: Pick<Homes, 'home' | 'onChange'>,
+    private readonly own: (partition: number) => HomeCoordinator | undefined,
+    private readonly routes: FollowedRoutes,
+  ) {
+    homes.onChange((partitions) => this.#changed(partitions));
+  }
 
   /** This partition may have something for that one. */
   ready(source: number, target: number): void {
-    const home = this.host.own(source);
+    const home = this.own(source);
     if (home === undefined || this.#isEnded) return;
     const name = `${source} ${target}`;
     const known = this.#lines.get(name);
@@ -60,9 +60,9 @@ export class Sending {
   }
 
   /** These have other homes than before, or none. */
-  changed(partitions: readonly number[]): void {
+  #changed(partitions: readonly number[]): void {
     for (const partition of partitions) {
-      const home = this.host.own(partition);
+      const home = this.own(partition);
       for (const target of home?.outgoing.targets ?? []) this.ready(partition, target);
     }
     const changed = new Set(partitions);
@@ -91,14 +91,14 @@ export class Sending {
 
   #after(line: Line, ms: number): void {
     line.callOff?.();
-    line.callOff = this.host.clock.after(ms, () => {
+    line.callOff = this.clock.after(ms, () => {
       line.callOff = undefined;
       this.#send(line);
     });
   }
 
   #isCurrent(line: Line): boolean {
-    return this.host.own(line.source) === line.home && this.#lines.get(`${line.source} ${line.target}`) === line;
+    return this.own(line.source) === line.home && this.#lines.get(`${line.source} ${line.target}`) === line;
   }
 
   #send(line: Line): void {
@@ -107,7 +107,7 @@ export class Sending {
     const parcels = home.parcelsFor(target);
     // Those that are written from now on are told.
     if (parcels.length === 0) return this.#end(line);
-    const to = this.host.home(target);
+    const to = this.homes.home(target);
     if (to?.deliver === undefined) return this.#later(line);
     line.asked += 1;
     line.isAsking = true;
@@ -124,7 +124,7 @@ export class Sending {
 
   #giveUpAfter(line: Line, asked: number): void {
     line.callOff?.();
-    line.callOff = this.host.clock.after(PATIENCE, () => {
+    line.callOff = this.clock.after(PATIENCE, () => {
       line.callOff = undefined;
       if (this.#isOver(line, asked)) this.#later(line);
     });
@@ -146,11 +146,16 @@ export class Sending {
     line.home.delivered(line.target, upTo);
     if (!isAwaited) return true;
     line.pause = FIRST_PAUSE;
-    const isHeld = isElsewhere && !line.home.sendElsewhere(line.target, (followUp) => this.host.targetOf(followUp));
+    const isHeld = isElsewhere && !line.home.sendElsewhere(line.target, (followUp) => this.#targetOf(followUp));
     // Not now: this may be in the middle of a step of the other core.
     if (isHeld) this.#later(line);
     else this.#soon(line);
     return true;
+  }
+
+  /** By the routes as they are now. */
+  #targetOf({ queue, item }: FollowUp): number {
+    return this.routes.now.map.of(queue, item.key, item.itemId);
   }
 
   #refused(line: Line, asked: number, _refusal: Refusal): void {

@@ -62,7 +62,10 @@ function tellsLate(state: CoreState, { queue, followUps, next }: AckRequest, on:
   if (state.changes === undefined) return false;
   if (isSettledLate(state, queue, on)) return true;
   // Who repeats it after a crash would have sent those to other groups twice.
-  if (followUps.length > 0 && followUps.some(({ queue, target }) => target !== undefined || isSettledLate(state, queue)))
+  if (
+    followUps.length > 0 &&
+    followUps.some(({ queue, target }) => target !== undefined || isSettledLate(state, queue))
+  )
     return true;
   return !state.draining && next?.queues.some((name) => isToldLate(state, name, on)) === true;
 }

@@ -7,7 +7,8 @@ import { BatchWaits } from '../admission/dependants.js';
 import { DependencyCheck, isConcerned } from '../admission/dependency-check.js';
 import { keepAsLetter } from '../admission/lost-follow-up.js';
 import { submitItem } from '../admission/submit.js';
-import type { DeliverAnswer, DeliverRequest, FollowUp, Parcel, Refusal, Reply } from '../contract/model.js';
+import type { FollowUp, Refusal, Reply } from '../contract/model.js';
+import type { DeliverAnswer, DeliverRequest, Parcel } from '../contract/parcels.js';
 import { DRAINING, lettersFull } from '../contract/refusals.js';
 import { catchUpItems } from '../lane/current-lanes.js';
 import { findOrMakeQueue } from '../state/queues.js';
@@ -172,7 +173,8 @@ function countAfter(followUps: readonly FollowUp[]): number {
 
 /** For `last_error` of a dead letter. */
 function whyOf(refusal: Refusal): string {
-  if (refusal.kind === 'no_such_queue') return `a follow-up that waits for an item of ${refusal.queue}, which is no queue`;
+  if (refusal.kind === 'no_such_queue')
+    return `a follow-up that waits for an item of ${refusal.queue}, which is no queue`;
   const first = refusal.kind === 'bad_request' ? refusal.violations[0] : undefined;
   return `a follow-up that could not be accepted: ${first === undefined ? refusal.kind : `${first.field}: ${first.description}`}`;
 }

@@ -1,5 +1,6 @@
 /** What the partition of an Ack does with its parcels after that: hands them out to be sent, and learns what became of them. */
-import type { FollowUp, Parcel } from '../contract/model.js';
+import type { FollowUp } from '../contract/model.js';
+import type { Parcel } from '../contract/parcels.js';
 import { markAllRoom } from '../state/marks.js';
 import type { OutgoingParcel } from '../state/outgoing.js';
 import type { CoreState } from '../state/state.js';

@@ -7,11 +7,9 @@
 
 import type { FinishedRow, ItemRow, ProgressRow, Row, RowChange, TurnRow } from '../contract/rows.js';
 import { partsOf } from '../items/idempotency.js';
-import { isKept } from '../items/item-status.js';
 import { leaderRow } from '../leaders/group-rows.js';
 import { waitsFor } from '../state/dependencies.js';
 import { keylessName, parkOf, turnOf } from '../state/lane.js';
-import { markRoom } from '../state/marks.js';
 import type { OutgoingParcel } from '../state/outgoing.js';
 import {
   type DeadLetter,
@@ -24,8 +22,7 @@ import {
 } from '../state/records.js';
 import { settlementOf } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
-import { AWAY, type Stored } from '../state/stored.js';
-import { wholeMs } from '../structures/due.js';
+import type { Stored } from '../state/stored.js';
 import { isLinked } from '../structures/link.js';
 import type { FinishedItem } from '../structures/retention-cache.js';
 import { marksOfAll } from './all-marks.js';
@@ -67,51 +64,6 @@ export function collectAll(state: CoreState, changes: Changes): readonly Row[] {
   const writer = new Writer(state, true);
   writer.write(marksOfAll(state, changes));
   return writer.rows.flatMap((change) => ('put' in change ? [change.put] : []));
-}
-
-/**
- * It is flushed: what these items carry need not be in memory any more, and is not charged any more (S57); where the
- * journal keeps no contents there are none. An item
- * that ended while the batch was being written is not charged any more, so nothing is given back for it. The bytes that
- * come free are room for Submits that wait (`limits.payload_memory_bytes`).
- */
-export function written(state: CoreState, changes: Changes, batch: Batch): void {
-  changes.written();
-  for (const item of batch.items) {
-    if (item.stored?.where !== 'written') continue;
-    if (isKept(item)) state.payloadBytes -= item.stored.bytes;
-    item.stored.where = 'away';
-    item.payload = AWAY;
-    item.headers = undefined;
-  }
-  if (batch.floor !== undefined) reserved(state, changes, batch.floor);
-  if (batch.outgoing.length > 0) letGo(state, batch.outgoing);
-  if (batch.items.length === 0) return;
-  for (const queue of state.roomQueues) {
-    markRoom(state, queue);
-    // There may be room for them, and perhaps nothing else happens for long: they are looked at in the next tick.
-    state.wheel.schedule(queue.gateTimer, wholeMs(changes.now));
-  }
-}
-
-/** They can be sent: whoever sends them is told once for each partition. */
-function letGo(state: CoreState, parcels: readonly OutgoingParcel[]): void {
-  for (const parcel of parcels) parcel.isWritten = true;
-  const targets = new Set(parcels.map(({ target }) => target));
-  for (const target of targets) state.effects.push({ kind: 'parcels', target }, false);
-}
-
-/** All tokens up to the next time are smaller, and that is written down. */
-export function reserved(state: CoreState, changes: Changes, floor: number): void {
-  if (state.tokens.written(floor)) openTokensGate(state, changes.now);
-}
-
-/**
- * Turns may start again, in whatever queue they are waited for (S114). The gate timers let each queue be looked at in a
- * tick.
- */
-function openTokensGate({ queues, wheel }: CoreState, now: number): void {
-  for (const queue of queues.values()) wheel.schedule(queue.gateTimer, wholeMs(now));
 }
 
 /**

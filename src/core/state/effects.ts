@@ -3,7 +3,6 @@ import type {
   AckAnswer,
   AcquireAnswer,
   AwaitAnswer,
-  DeliverAnswer,
   DeQueueAnswer,
   EnQueueAnswer,
   HelloAnswer,
@@ -15,6 +14,7 @@ import type {
   SessionListener,
   SubmitAnswer,
 } from '../contract/model.js';
+import type { DeliverAnswer } from '../contract/parcels.js';
 import type { CoordinatorEvent, SlowTurn } from '../contract/views.js';
 
 /**

@@ -2,7 +2,8 @@
  * What goes from one partition of a cluster to another: follow-ups of Acks to queues of other groups. A parcel is kept here
  * from its Ack until the other partition is known to have it; there it is known by its stamp. Only parcels leave that are on disk.
  */
-import type { FollowUp, Parcel } from '../contract/model.js';
+import type { FollowUp } from '../contract/model.js';
+import type { Parcel } from '../contract/parcels.js';
 
 export class OutgoingParcel implements Parcel {
   /** Its row is in the store: it may be sent. */

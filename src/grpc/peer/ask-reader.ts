@@ -20,7 +20,9 @@ export interface CallHead {
   /** In its place. */
   leader: LeaderCall | undefined;
   /** In its place. */
-  deliver: { readonly id: number; readonly call: { readonly $case: 'deliver'; readonly value: DeliverCall } } | undefined;
+  deliver:
+    | { readonly id: number; readonly call: { readonly $case: 'deliver'; readonly value: DeliverCall } }
+    | undefined;
 }
 
 /** Reads a Call. What is returned is used again for the next one. @throws Error when it is malformed */

@@ -113,8 +113,7 @@ function readSubmitResult(from: WireReader): SubmitResult {
     else from.skip();
   }
   from.leave(outer);
-  if (decision === DECISIONS.accept)
-    return { decision: 'accept', itemId, supersededId, ...(onItsWay && { onItsWay }) };
+  if (decision === DECISIONS.accept) return { decision: 'accept', itemId, supersededId, ...(onItsWay && { onItsWay }) };
   return { decision: 'decline', itemId, reason: reasonOf(reason), survivorId, retryAfter };
 }
 
