@@ -34,20 +34,21 @@ function writeNewItem(to: ByteWriter, item: NewItem): void {
       (afterUnknown === 'wait' ? HAS.waitsForUnknown : 0),
   );
   to.text(key);
+  writeContentFields(to, item);
   if (itemId !== undefined) to.text(itemId);
   if (idempotencyKey !== undefined) to.text(idempotencyKey);
   to.number(delay);
   if (after !== undefined) writeRefs(to, after);
-  writeContentFields(to, item);
 }
 
 function readNewItem(from: ByteReader): NewItem {
   const has = from.byte();
   const key = from.text();
+  const content = readContentFields(from);
   const itemId = (has & HAS.itemId) === 0 ? undefined : from.text();
   const idempotencyKey = (has & HAS.idempotencyKey) === 0 ? undefined : from.text();
   const delay = from.number();
   const after = (has & HAS.after) === 0 ? undefined : readRefs(from);
   const afterUnknown = (has & HAS.waitsForUnknown) === 0 ? 'refuse' : 'wait';
-  return { key, itemId, idempotencyKey, delay, after, afterUnknown, ...readContentFields(from) };
+  return { key, ...content, itemId, idempotencyKey, delay, after, afterUnknown };
 }
