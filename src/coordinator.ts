@@ -54,6 +54,7 @@ import type {
   SubmitRequest,
   TurnRef,
 } from './core/contract/model.js';
+import type { DeliverAnswer, DeliverRequest } from './core/contract/parcels.js';
 import type { ServerView } from './core/contract/server.js';
 import type { ListSessionsRequest, SessionPage } from './core/contract/session-views.js';
 import type {
@@ -81,6 +82,7 @@ export type * from './core/contract/item-choice.js';
 export * from './core/contract/leader.js';
 export type * from './core/contract/limits.js';
 export type * from './core/contract/model.js';
+export type * from './core/contract/parcels.js';
 export type * from './core/contract/policy.js';
 export type * from './core/contract/server.js';
 export type * from './core/contract/session-views.js';
@@ -128,6 +130,11 @@ export interface Coordinator extends Calls {
   undeliverable(turns: readonly TurnRef[], unwanted?: boolean): void;
   readonly admin: Administration;
   readonly leaders: Leaders;
+  /**
+   * Between the partitions of a cluster: what Acks of another one want submitted here. May be sent again: it is carried out once.
+   * Unset: it is no partition.
+   */
+  deliver?(request: DeliverRequest, reply: Reply<DeliverAnswer>): void;
   /** Every number behind the metrics, as it stands now. */
   stats(): CoordinatorStats;
   /**

@@ -15,8 +15,9 @@ import type { CoordinatorSettings } from './contract/settings.js';
 import type * as views from './contract/views.js';
 import { finishStep } from './dispatch/step-end.js';
 import { Changes } from './durability/changes.js';
-import { type Batch, collect, collectAll, reserved, written } from './durability/collect.js';
+import { type Batch, collect, collectAll } from './durability/collect.js';
 import { type Past, Restoring, type Stranded } from './durability/restore.js';
+import { reserved, written } from './durability/written.js';
 import { awaitItem } from './items/await.js';
 import type { Effect } from './state/effects.js';
 import { markRoomElsewhere } from './state/marks.js';
@@ -133,7 +134,8 @@ export class Core extends AdminCalls {
    */
   collect(now: number): Batch {
     const changes = this.#changes;
-    if (changes === undefined) return { changes: [], instant: now + this.state.epoch, items: [], floor: undefined };
+    if (changes === undefined)
+      return { changes: [], instant: now + this.state.epoch, items: [], floor: undefined, outgoing: [] };
     return collect(this.state, changes, now);
   }
 

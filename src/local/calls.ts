@@ -63,7 +63,12 @@ export class LocalCalls implements Calls {
 
   ack(request: AckRequest, reply: Reply<AckAnswer>): Waiting {
     if (this.availability !== undefined && isRefused(ackRefusal(this.availability, request), reply)) return undefined;
-    return this.stepEnded(this.loop.core.ack(request, reply, this.loop.now(), this.stream), reply);
+    const placed = request.followUps.length === 0 ? request : (this.loop.placesFollowUps?.(request) ?? request);
+    if ('kind' in placed) {
+      reply.refuse(placed);
+      return undefined;
+    }
+    return this.stepEnded(this.loop.core.ack(placed, reply, this.loop.now(), this.stream), reply);
   }
 
   nack(request: NackRequest, reply: Reply<NackAnswer>): void {

@@ -1,4 +1,13 @@
-import type { CoordinatorSettings, Refusal } from '../coordinator.js';
+import type {
+  AckRequest,
+  CoordinatorSettings,
+  DeliverAnswer,
+  DeliverRequest,
+  FollowUp,
+  Parcel,
+  Refusal,
+  Reply,
+} from '../coordinator.js';
 import type { Policy } from '../core/contract/policy.js';
 import type { Row } from '../core/contract/rows.js';
 import type { QueueRemains } from '../core/contract/views.js';
@@ -121,6 +130,48 @@ export class HomeCoordinator extends LocalCoordinator {
     loop.afterStep();
   }
 
+  /**
+   * @param places which follow-ups of an Ack go to which other partition, or why they cannot
+   * @param onParcels there are some for this partition that can be sent
+   */
+  sendBy(places: (request: AckRequest) => AckRequest | Refusal, onParcels: (target: number) => void): void {
+    this.loop.placesFollowUps = places;
+    this.loop.onParcels = onParcels;
+  }
+
+  deliver(request: DeliverRequest, reply: Reply<DeliverAnswer>): void {
+    const { availability, loop } = this;
+    const refusal = availability?.closed ?? availability?.durableClosed;
+    if (refusal !== undefined) return reply.refuse(refusal);
+    loop.core.deliver(request, reply, loop.now());
+    loop.afterStep();
+  }
+
+  /** Partitions for which follow-ups of Acks are kept, and how many parcels that are. */
+  get outgoing(): { readonly targets: readonly number[]; readonly size: number } {
+    return this.loop.core.outgoing;
+  }
+
+  /** The next ones for this partition that can be sent. */
+  parcelsFor(target: number): readonly Parcel[] {
+    return this.loop.core.parcelsFor(target);
+  }
+
+  /** The partition has all parcels up to this stamp. */
+  delivered(target: number, upTo: number): void {
+    const { loop } = this;
+    loop.core.delivered(target, upTo, loop.now());
+    loop.afterStep();
+  }
+
+  /** The next parcel for this partition has a queue that is not there. @returns false: by these routes it is */
+  sendElsewhere(target: number, targetOf: (followUp: FollowUp) => number): boolean {
+    const { loop } = this;
+    const isSent = loop.core.sendElsewhere(target, targetOf, loop.now());
+    loop.afterStep();
+    return isSent;
+  }
+
   /** All rows as they are now, whether they are written or not, and the instant of that. */
   snapshot(): { readonly rows: readonly Row[]; readonly instant: number } {
     return this.loop.core.rows(this.loop.now());
@@ -161,8 +212,7 @@ export class HomeCoordinator extends LocalCoordinator {
 
   #refuse(effect: Held, refusal: Refusal): void {
     if (effect.kind === 'flush_waiter') return effect.flushed(refusal);
-    if (effect.kind === 'notice' || effect.kind === 'replaced' || effect.kind === 'event' || effect.kind === 'slow')
-      return;
+    if (!('to' in effect) || effect.kind === 'notice' || effect.kind === 'replaced') return;
     if (this.loop.store?.isGone(effect) !== true) effect.to.refuse(refusal);
   }
 }

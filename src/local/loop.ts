@@ -1,4 +1,4 @@
-import type { Turn } from '../coordinator.js';
+import type { AckRequest, Refusal, Turn } from '../coordinator.js';
 import type { CoordinatorSettings } from '../core/contract/settings.js';
 import type { SlowTurn } from '../core/contract/views.js';
 import { Core, type Effect, type SharedUse, type Start } from '../core/core.js';
@@ -42,6 +42,10 @@ export class Loop {
   readonly store: Store | undefined;
   /** Called after every step: drain waits with it until no turn is live. */
   onStepEnd: (() => void) | undefined;
+  /** In a cluster: says which follow-ups of an Ack go to which other partition, or why they cannot. */
+  placesFollowUps: ((request: AckRequest) => AckRequest | Refusal) | undefined;
+  /** In a cluster: there are parcels for this partition that can be sent. */
+  onParcels: ((target: number) => void) | undefined;
   readonly #clock: Clock;
   readonly #gate: Gate | undefined;
   /** For how long the clock of the core stood still, ms. */
@@ -253,6 +257,12 @@ export class Loop {
         return;
       case 'withdrawn':
         effect.to.answer();
+        return;
+      case 'deliver':
+        effect.to.answer(effect.answer);
+        return;
+      case 'parcels':
+        this.onParcels?.(effect.target);
         return;
       case 'notice':
         effect.to.notice(effect.notice);

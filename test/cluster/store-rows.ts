@@ -1,8 +1,10 @@
 /** The part of a cluster store that is a journal. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import type { FollowUp } from '../../src/core/contract/model.js';
 import type { Row, RowChange } from '../../src/core/contract/rows.js';
 import { ALL_KINDS, contentOf, itemRow, puts } from '../local/journal/rows.js';
+import { newItem } from '../support/builders.js';
 import { claim, isProblem, opened, type Place, rowsOf, withoutOrderOfNames } from './store-place.js';
 
 /** Those that a sidecar alone does not keep, too. */
@@ -10,7 +12,21 @@ const EVERY_KIND: readonly Row[] = [
   ...ALL_KINDS.filter(({ table }) => table !== 'leaders'),
   { table: 'limits', queue: 'orders', rate: { perSecond: 0.5, burst: 2 }, maxInFlight: 'none' },
   ...ALL_KINDS.filter(({ table }) => table === 'leaders'),
+  ...[2, 1, 0].map(
+    (at): Row => ({ table: 'outbox', stamp: 2 ** 45 - 64 * 20_000 * at, target: at, followUps: [followUp(at)] }),
+  ),
+  { table: 'inbox', source: 0, stamp: 1 },
+  { table: 'inbox', source: 255, stamp: 2 ** 52 },
 ];
+
+function followUp(size: number): FollowUp {
+  const item = newItem({
+    itemId: `~${size}.0`,
+    payload: new Uint8Array(size * 600),
+    headers: new Map([['a', 'b']]),
+  });
+  return { queue: 'other', item, target: size };
+}
 
 export function rowCases(place: Place): void {
   it('gives back every kind of row as it was, in the order of the tables, with contents', async (t) => {

@@ -225,11 +225,11 @@ export function lettersOf(walk: Result<Generator<undefined, DeadLetterPage> | un
   };
 }
 
-export type Told = Exclude<Effect, { kind: 'event' | 'slow' | 'notice' | 'replaced' }>;
+export type Told = Exclude<Effect, { kind: 'event' | 'slow' | 'notice' | 'replaced' | 'parcels' }>;
 
 /** Somebody asked for it. */
 export function isAnswer(effect: Effect): effect is Told {
-  return effect.kind !== 'event' && effect.kind !== 'slow' && effect.kind !== 'notice' && effect.kind !== 'replaced';
+  return 'to' in effect && effect.kind !== 'notice' && effect.kind !== 'replaced';
 }
 
 /** @returns whether the one who asked could be told */
@@ -263,6 +263,8 @@ export function carry(effect: Told): boolean {
       return effect.to.answer(effect.answer);
     case 'withdrawn':
       return effect.to.answer();
+    case 'deliver':
+      return effect.to.answer(effect.answer);
     case 'refuse':
       effect.to.refuse(effect.refusal);
       return true;
@@ -298,6 +300,8 @@ function describe(effect: Told): string {
       return `leader ${effect.answer.leader?.candidateId ?? 'nobody'}`;
     case 'yielded':
       return `asked ${effect.answer.asked?.candidateId ?? 'nobody'}`;
+    case 'deliver':
+      return `up to ${effect.answer.upTo}${effect.answer.isElsewhere ? ', then elsewhere' : ''}`;
     case 'withdrawn':
       return 'withdrawn';
     case 'refuse':

@@ -1,5 +1,7 @@
 /** Workers of a simulated cluster: they ask any member, hear late or never, and try again. */
 import type {
+  AckAnswer,
+  AckRequest,
   AcquireAnswer,
   Delivery,
   EnQueueAnswer,
@@ -185,7 +187,7 @@ export class Consumer extends Client {
   }
 
   start(): void {
-    const { chance, ledger, time } = this.world;
+    const { chance, time } = this.world;
     const asked = time.now;
     const request = acquireRequest({
       queues: [this.queue],
@@ -197,7 +199,7 @@ export class Consumer extends Client {
       { queue: this.queue, key: '' },
       (calls, reply) => calls.acquire(request, reply),
       (answer, home) => {
-        for (const delivery of answer.deliveries) ledger.delivered(delivery, home, asked);
+        for (const delivery of answer.deliveries) this.given(delivery, home, asked);
       },
       (heard) => {
         const deliveries = heard !== 'lost' && 'answer' in heard ? heard.answer.deliveries : [];
@@ -207,19 +209,36 @@ export class Consumer extends Client {
     );
   }
 
+  /** An answer with it leaves its home. */
+  protected given(delivery: Delivery, home: string, asked: number): void {
+    this.world.ledger.delivered(delivery, home, asked);
+  }
+
+  protected request({ turn: { queue, key, token } }: Delivery): AckRequest {
+    return ackRequest({ queue, key, token });
+  }
+
+  /** The answer to its Ack leaves. */
+  protected finished({ turn, items }: Delivery): void {
+    for (const { itemId } of items) this.world.ledger.done(turn.queue, itemId);
+  }
+
+  protected answered(_delivery: Delivery, _answer: AckAnswer): void {}
+
   #work(delivery: Delivery): void {
     this.later(delivery.turn.lease / 2, () => this.#ack(delivery, 3));
   }
 
   #ack(delivery: Delivery, tries: number): void {
     const { queue, key, token } = delivery.turn;
-    const { ledger } = this.world;
-    ledger.ending(queue, key, token);
-    this.ask(
+    this.world.ledger.ending(queue, key, token);
+    const request = this.request(delivery);
+    this.ask<AckAnswer>(
       { queue, key },
-      (calls, reply) => calls.ack(ackRequest({ queue, key, token }), reply),
-      () => {
-        for (const { itemId } of delivery.items) ledger.done(queue, itemId);
+      (calls, reply) => calls.ack(request, reply),
+      (answer) => {
+        this.finished(delivery);
+        this.answered(delivery, answer);
       },
       (heard) => {
         const isDone = heard !== 'lost' && ('answer' in heard || isFinal(heard.refusal));

@@ -11,6 +11,8 @@ import type {
   Coordinator,
   CoordinatorStanding,
   CoordinatorStats,
+  DeliverAnswer,
+  DeliverRequest,
   DeQueueAnswer,
   DeQueueRequest,
   DrainReport,
@@ -91,7 +93,7 @@ export class ClusterNetwork {
 
   /** The home behind a link. */
   connect(from: SimProcess, home: HomeEntry): Coordinator {
-    return new RemoteHome((send, reply) => {
+    return new RemoteHome((send, reply, isOfPartition) => {
       this.forwarded += 1;
       const followed = from.routes.version;
       const to = this.find(home.member);
@@ -99,7 +101,7 @@ export class ClusterNetwork {
       const back = (task: () => void) => {
         if (!this.cuts.has(`${to.name}>${from.name}`)) this.#pass(() => from.clock.run(task));
       };
-      this.#pass(() =>
+      const deliver = () =>
         to.clock.run(() => {
           const { partition } = home;
           const local = to.member.isHere(partition) ? to.member.home(partition) : undefined;
@@ -115,8 +117,11 @@ export class ClusterNetwork {
             },
             refuse: (refusal) => back(() => reply.refuse(refusal)),
           });
-        }),
-      );
+        });
+      this.#pass(deliver);
+      // What partitions say to each other may be sent twice, and come when it is long over.
+      const { chance } = this;
+      if (isOfPartition && !this.isGood && chance.in100(20)) this.time.after(chance.int(0, 9_000), deliver);
     });
   }
 
@@ -152,7 +157,11 @@ interface Leaving<T> extends Reply<T> {
   leaves(answer: T, home: string): void;
 }
 
-type Forward = (send: (home: Coordinator, reply: Reply<never>) => unknown, reply: Reply<never>) => void;
+type Forward = (
+  send: (home: Coordinator, reply: Reply<never>) => unknown,
+  reply: Reply<never>,
+  isOfPartition: boolean,
+) => void;
 
 function noHome(partition: number): Refusal {
   return { kind: 'no_home', partition, description: 'ask again', retryAfter: 50 };
@@ -202,6 +211,10 @@ export class RemoteHome implements Coordinator {
     yieldLeader: (group, reply) => this.#forward(({ leaders }, to) => leaders.yieldLeader(group, to), reply),
   };
 
+  deliver(request: DeliverRequest, reply: Reply<DeliverAnswer>): void {
+    this.#forward((home, to) => home.deliver?.(request, to), reply, true);
+  }
+
   undeliverable(): void {}
 
   openSession(): Result<Session> {
@@ -227,8 +240,12 @@ export class RemoteHome implements Coordinator {
   async close(): Promise<void> {}
 
   /** A call that is sent away answers by the reply that it came with. */
-  #forward<T>(send: (home: Coordinator, reply: Reply<T>) => unknown, reply: Reply<T>): undefined {
+  #forward<T>(
+    send: (home: Coordinator, reply: Reply<T>) => unknown,
+    reply: Reply<T>,
+    isOfPartition = false,
+  ): undefined {
     // The type of the answer is that of the method by which it was asked for: nobody in between looks into it.
-    this.forward(send as (home: Coordinator, reply: Reply<never>) => unknown, reply as Reply<never>);
+    this.forward(send as (home: Coordinator, reply: Reply<never>) => unknown, reply as Reply<never>, isOfPartition);
   }
 }

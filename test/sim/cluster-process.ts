@@ -5,7 +5,9 @@ import { FollowedRoutes } from '../../src/cluster/partitions/followed-routes.js'
 import { policyAt, settingsOf } from '../../src/cluster/partitions/partition-settings.js';
 import type { HomeEntry } from '../../src/cluster/registry/registry.js';
 import type { ClusterRecord } from '../../src/cluster/store/cluster-store.js';
+import { FORMAT } from '../../src/cluster/store/format.js';
 import type { Coordinator, CoordinatorSettings } from '../../src/coordinator.js';
+import type { Core } from '../../src/core/core.js';
 import type { Clock } from '../../src/local/clock.js';
 import { Rehearsal } from '../../src/local/durable/rehearsal.js';
 import type { FakeEngine } from '../support/cluster/fake-engine.js';
@@ -88,6 +90,8 @@ export interface ProcessWorld {
   /** As it stands in the store, or was seen by somebody who read it. */
   readonly record: ClusterRecord;
   readonly partitions: number;
+  /** A mutation: homes forget what other partitions brought. */
+  readonly forgetsInbox: boolean;
   connect(from: SimProcess, home: HomeEntry): Coordinator;
   handedOver(from: SimProcess, id: string, partition: number, shutFor: number): void;
   tells(from: SimProcess, id: string, tell: (to: SimProcess) => void): void;
@@ -124,6 +128,7 @@ export class SimProcess {
     this.homes = new RecountedHomes(RECOUNTED, {
       broken: (what) => world.broken(`${name}: ${what}`),
       recounted: () => world.recounted(),
+      ...(world.forgetsInbox && { beforeDeliver: (core: Core) => core.inside.outgoing.inbox.clear() }),
     });
     const rehearsal = new Rehearsal(this.clock, (number) => settingsOf(settings, this.routes.now.map, number));
     this.member = new ClusterMember({
@@ -195,7 +200,7 @@ export class SimProcess {
       address: `${name}:1`,
       grpc: `${name}:2`,
       version: '1',
-      format: 1,
+      format: FORMAT,
       weight: 1,
       isLeaving: false,
       routes: this.routes.version,

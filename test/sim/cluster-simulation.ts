@@ -3,6 +3,7 @@ import { PartitionMap } from '../../src/cluster/partitions/partition-map.js';
 import { withPin } from '../../src/cluster/partitions/pins.js';
 import { amend } from '../../src/cluster/store/amend.js';
 import type { ClusterRecord } from '../../src/cluster/store/cluster-store.js';
+import { FORMAT } from '../../src/cluster/store/format.js';
 import type { AwaitAnswer, CoordinatorSettings, Refusal } from '../../src/coordinator.js';
 import { settings } from '../support/builders.js';
 
@@ -11,6 +12,7 @@ import type { Fault } from '../support/cluster/fake-wire.js';
 import { askAnybody, type ClientWorld, ClusterProducer, Consumer, Locker } from './cluster-clients.js';
 import { WatchedEngine } from './cluster-engine.js';
 import { FallBacks } from './cluster-fall-backs.js';
+import { FlowLedger, Forwarder, Receiver } from './cluster-flows.js';
 import { ClusterLedger } from './cluster-ledger.js';
 import { ClusterNetwork } from './cluster-network.js';
 import { SimProcess } from './cluster-process.js';
@@ -39,6 +41,11 @@ const PLACES: readonly Place[] = [
   { spread: 4 },
 ];
 const ITEMS = ['items-0', 'items-1', 'items-2'];
+/** To which Acks of items send follow-ups: groups of their own, which remember nothing. */
+const NEXT = ['next-0', 'next-1', 'next-2'];
+/** That is routed anew, though never spread: who takes from it asks one partition. */
+const MOVING = 'next-2';
+const GROUPED: readonly Place[] = [{ group: 'items-0' }, { group: 'locks-1' }, { spread: 1 }];
 const GROUPS = ['group-0', 'group-1', 'group-2'];
 const BUSY_MS = 60_000;
 /** Longer than whatever may still be going on. */
@@ -70,6 +77,8 @@ export interface ClusterOutcome {
   /** Queues that people routed anew, and those that were in use. */
   readonly rerouted: number;
   readonly inUse: number;
+  /** Follow-ups that arrived in other groups. */
+  readonly flows: number;
 }
 
 let streams = 0;
@@ -82,6 +91,7 @@ export class ClusterSimulation {
   readonly #map = new PartitionMap(PARTITIONS, new Map());
   readonly #ledger: ClusterLedger;
   readonly #leaders: LeaderLedger;
+  readonly #flows: FlowLedger;
   readonly #network: ClusterNetwork;
   readonly #clients: ClientWorld;
   readonly #settings: CoordinatorSettings;
@@ -99,7 +109,11 @@ export class ClusterSimulation {
   /** Changes that are never lost: a guard that was never there is that of a store that was emptied. */
   #firstClaims = 0;
 
-  constructor(seed: number) {
+  constructor(
+    seed: number,
+    /** A mutation, which has to be found out. */
+    private readonly forgetsInbox = false,
+  ) {
     this.#chance = new Chance(seed);
     const time = this.#time;
     const clock = { now: () => time.now, wall: () => time.wall, after: time.after.bind(time) };
@@ -118,12 +132,17 @@ export class ClusterSimulation {
       (group) => this.#ledger.excusesOf(group),
       (what) => this.#broken(what),
     );
+    this.#flows = new FlowLedger(
+      (queue) => this.#ledger.excusesOf(queue),
+      (what) => this.#broken(what),
+      new Set([MOVING]),
+    );
     const all = () => [...this.#processes.values()];
     this.#network = new ClusterNetwork(time, this.#chance, (id) => all().find((process) => process.is(id)));
-    const queues = Object.fromEntries(
-      [...LOCKS, ...BURSTS, ...ITEMS].map((name) => [name, { durable: true, lease: 2_000, wait: 1_000, retry: RETRY }]),
-    );
-    this.#settings = settings({ queues });
+    const policy = { durable: true, lease: 2_000, wait: 1_000, retry: RETRY };
+    const queues = Object.fromEntries([...LOCKS, ...BURSTS, ...ITEMS].map((name) => [name, policy]));
+    const next = Object.fromEntries(NEXT.map((name) => [name, { ...policy, resultTtl: 0 }]));
+    this.#settings = settings({ queues: { ...queues, ...next } });
     this.#clients = {
       time,
       chance: this.#chance,
@@ -179,6 +198,7 @@ export class ClusterSimulation {
       pinned: this.#pinned,
       rerouted: this.#rerouted,
       inUse: this.#inUse,
+      flows: this.#flows.count,
     };
     for (const process of this.#processes.values()) process.crash();
     return { violations: this.#violations, lines: this.#lines, ...outcome };
@@ -202,6 +222,7 @@ export class ClusterSimulation {
       settings: this.#settings,
       record: this.#store.recordNow ?? RECORD,
       partitions: PARTITIONS,
+      forgetsInbox: this.forgetsInbox,
       connect: (from, home) => this.#network.connect(from, home),
       handedOver: (...told) => this.#network.handedOver(...told),
       tells: (...told) => this.#network.tells(...told),
@@ -222,8 +243,11 @@ export class ClusterSimulation {
       for (let i = 0; i < 3; i++) new Locker(this.#clients, `burst${i}`, queue, ['b', 'c'], true).start();
     for (const queue of ITEMS) {
       for (const key of ['x', 'y']) new ClusterProducer(this.#clients, queue, key).start();
-      for (let i = 0; i < 2; i++) new Consumer(this.#clients, `consumer${i}`, queue).start();
+      new Consumer(this.#clients, 'consumer', queue).start();
+      new Forwarder(this.#clients, 'forwarder', queue, this.#flows, NEXT).start();
     }
+    for (const queue of NEXT)
+      for (let i = 0; i < 2; i++) new Receiver(this.#clients, `receiver${i}`, queue, this.#flows).start();
     const { time, chance } = this.#clients;
     const world: LeaderWorld = {
       time,
@@ -360,8 +384,10 @@ export class ClusterSimulation {
     const chance = this.#chance;
     for (let people = chance.of(1, 1, 2); people > 0; people--) {
       const by = this.#anybody();
-      if (by !== undefined)
-        this.#route(by, BURSTS[chance.int(0, BURSTS.length - 1)] ?? '', PLACES[chance.int(0, PLACES.length - 1)] ?? {});
+      const at = chance.int(0, BURSTS.length);
+      const queue = BURSTS[at] ?? MOVING;
+      const places = at < BURSTS.length ? PLACES : GROUPED;
+      if (by !== undefined) this.#route(by, queue, places[chance.int(0, places.length - 1)] ?? {});
     }
     this.#time.after(chance.int(500, 2_500), () => this.#reroute());
   }
@@ -422,6 +448,7 @@ export class ClusterSimulation {
     if (Math.max(...shares) > Math.max(most, Math.ceil(PARTITIONS / MEMBERS.length)))
       this.#broken(`partitions are shared out as ${shares}`);
     for (const group of GROUPS) if (!this.#leaders.wasLed(group, QUIET_MS / 2)) this.#broken(`nobody leads ${group}`);
+    for (const name of this.#flows.left) this.#broken(`${name} was acknowledged, and never arrived`);
     for (const name of this.#ledger.left) {
       const state = await this.#stateOf(name);
       if (state !== 'done') this.#broken(`${name} was accepted, and is ${state}`);
@@ -468,6 +495,13 @@ export class ClusterSimulation {
   }
 }
 
-const RECORD: ClusterRecord = { id: 'simulated', partitions: PARTITIONS, secret: 's', version: 1, routes: {} };
+const RECORD: ClusterRecord = {
+  id: 'simulated',
+  partitions: PARTITIONS,
+  secret: 's',
+  version: 1,
+  routes: {},
+  format: FORMAT,
+};
 
 const RETRY = { initial: 10, max: 100, factor: 2, maxAttempts: 1_000_000, jitter: 'none' } as const;

@@ -220,6 +220,10 @@ function nameOf(id: RowId | Row): string {
       return JSON.stringify([id.table, id.group]);
     case 'sessions':
       return JSON.stringify([id.table, id.id]);
+    case 'outbox':
+      return JSON.stringify([id.table, id.stamp]);
+    case 'inbox':
+      return JSON.stringify([id.table, id.source]);
     case 'floor':
       return JSON.stringify([id.table]);
   }
@@ -231,6 +235,8 @@ function byNumber(a: Row, b: Row): number {
 
 function numberOf(row: Row): number {
   if (row.table === 'items' || row.table === 'progress') return row.seq;
+  if (row.table === 'outbox') return row.stamp;
+  if (row.table === 'inbox') return row.source;
   return row.table === 'tokens' ? row.token : 0;
 }
 

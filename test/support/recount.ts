@@ -76,6 +76,7 @@ class Recount {
     equal(state.dependencies.size, this.#dependencies, 'dependencies');
     for (const [on, count] of this.#onDisk) equal(on.onDisk, count, `${on.itemId}: those that wait for it on disk`);
     this.#leaders();
+    this.#outgoing();
     equal(state.payloadBytes, this.#bytes, 'payload bytes');
     this.#checkSessions();
     this.#checkTickets();
@@ -102,6 +103,24 @@ class Recount {
     equal(leaders.candidates, candidates, 'candidates');
     equal(leaders.watchers, watchers, 'who watches leaders');
     equal(leaders.terms, terms, 'terms of leaders');
+  }
+
+  /** What goes to other partitions: in order, counted and charged. */
+  #outgoing(): void {
+    const { outgoing } = this.state;
+    let size = 0;
+    for (const target of outgoing.targets()) {
+      let last = 0;
+      for (const parcel of outgoing.line(target)) {
+        assert.ok(parcel.stamp > last, `parcels for ${target} stand in order`);
+        equal(parcel.target, target, 'a parcel stands in the line of its partition');
+        last = parcel.stamp;
+        size += 1;
+        this.#bytes += parcel.bytes;
+      }
+      assert.ok(last > 0, `no line for ${target} is empty`);
+    }
+    equal(outgoing.size, size, 'parcels for other partitions');
   }
 
   #queue(queue: Queue): void {

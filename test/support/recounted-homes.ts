@@ -1,5 +1,5 @@
 /** The homes of one process, recounted from the inside: each by itself, and what they use together. */
-import type { CoordinatorSettings } from '../../src/coordinator.js';
+import type { CoordinatorSettings, DeliverAnswer, DeliverRequest, Reply } from '../../src/coordinator.js';
 import { type Core, SharedUse } from '../../src/core/core.js';
 import { HomeCoordinator, type HomeOptions } from '../../src/local/home.js';
 import { recount } from './recount.js';
@@ -17,13 +17,20 @@ export class RecountedHomes {
    */
   constructor(
     private readonly every: number,
-    private readonly hears: { broken(what: string): void; recounted(): void },
+    private readonly hears: {
+      broken(what: string): void;
+      recounted(): void;
+      /** Whatever a test does to a core before another partition brings it something. */
+      beforeDeliver?(core: Core): void;
+    },
   ) {
     this.#left = every;
   }
 
   make(settings: CoordinatorSettings, options: HomeOptions): HomeCoordinator {
-    const home = new RecountedHome(settings, { ...options, shared: this.#shared }, () => this.#stepped());
+    const beforeDeliver = this.hears.beforeDeliver?.bind(this.hears);
+    const shared = this.#shared;
+    const home = new RecountedHome(settings, { ...options, shared }, () => this.#stepped(), beforeDeliver);
     this.#homes.add(home);
     return home;
   }
@@ -52,7 +59,12 @@ export class RecountedHomes {
 }
 
 class RecountedHome extends HomeCoordinator {
-  constructor(settings: CoordinatorSettings, options: HomeOptions, stepped: () => void) {
+  constructor(
+    settings: CoordinatorSettings,
+    options: HomeOptions,
+    stepped: () => void,
+    private readonly beforeDeliver: ((core: Core) => void) | undefined,
+  ) {
     super(settings, options);
     const { loop } = this;
     const afterStep = loop.afterStep.bind(loop);
@@ -60,6 +72,11 @@ class RecountedHome extends HomeCoordinator {
       afterStep();
       stepped();
     };
+  }
+
+  override deliver(request: DeliverRequest, reply: Reply<DeliverAnswer>): void {
+    this.beforeDeliver?.(this.core);
+    super.deliver(request, reply);
   }
 
   get core(): Core {

@@ -76,10 +76,12 @@ export class ImportedRows {
       // Its leader comes back with its term, as after a restart.
       case 'leaders':
         return [[row, [map.ofLeaders(row.group)]]];
-      // Tokens are raised with the guard; sessions have no turns any more; limits are rows in a cluster only.
+      // Tokens are raised with the guard; sessions have no turns any more; the rest are rows in a cluster only.
       case 'floor':
       case 'sessions':
       case 'limits':
+      case 'outbox':
+      case 'inbox':
         return [];
     }
   }

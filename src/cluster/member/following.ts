@@ -3,6 +3,7 @@ import type { FollowedRoutes } from '../partitions/followed-routes.js';
 import { calledOff } from '../partitions/routes.js';
 import { amend, revisionOf } from '../store/amend.js';
 import type { ClusterRecord, ClusterStore } from '../store/cluster-store.js';
+import { asError } from './as-error.js';
 import type { RoutedHome } from './routed-home.js';
 
 /** Who began a change of a route is gone, or it is called off by now, ms. */
@@ -16,7 +17,7 @@ interface FollowingOptions {
   homes(): Iterable<RoutedHome>;
   /** The record is another one now: of its routes, or of what else stands in it. */
   followed?(): void;
-  /** Routes are others now, for all cores here: the router goes by them from this moment on. */
+  /** Routes are others now, or what rows may say of them, for all cores here: the router goes by them from this moment on. */
   rerouted(): void;
   trouble(error: Error): void;
 }
@@ -37,11 +38,11 @@ export class Following {
   /** What stands in the store, or stood there a moment ago. */
   take(record: ClusterRecord): void {
     const { routes, homes } = this.options;
-    const { version } = routes;
+    const { map } = routes.now;
     if (!routes.follow(record)) return;
     for (const home of homes()) home.follow();
     this.options.followed?.();
-    if (routes.version !== version) this.options.rerouted();
+    if (routes.now.map !== map) this.options.rerouted();
   }
 
   /** @throws JournalError */
@@ -65,7 +66,7 @@ export class Following {
     if (this.#isMending) return;
     this.#isMending = true;
     mend()
-      .catch((error: unknown) => this.options.trouble(error instanceof Error ? error : new Error(String(error))))
+      .catch((error: unknown) => this.options.trouble(asError(error)))
       .finally(() => {
         this.#isMending = false;
       });

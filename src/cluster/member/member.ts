@@ -5,6 +5,7 @@ import type { FollowedRoutes } from '../partitions/followed-routes.js';
 import type { Homes } from '../partitions/homes.js';
 import type { Member, Registry } from '../registry/registry.js';
 import type { ClusterStore, Guard } from '../store/cluster-store.js';
+import { asError } from './as-error.js';
 import { HomeChanges } from './changes.js';
 import { LocalDeadline } from './deadline.js';
 import { Following } from './following.js';
@@ -23,6 +24,7 @@ import { Quiet } from './quiet.js';
 import { ReadingAhead, type ReadsAhead } from './reading-ahead.js';
 import { type Connect, RemoteHomes } from './remote-homes.js';
 import type { RoutedHomeHost } from './routed-home.js';
+import { Sending } from './sending.js';
 import { MemberSession } from './session.js';
 import type { MakeHome } from './tenure.js';
 import { whyNone } from './why-none.js';
@@ -77,6 +79,7 @@ export class ClusterMember implements Homes {
   readonly #handOvers: HandOvers;
   readonly #following: Following;
   readonly #published: PublishedHomes;
+  readonly #sending: Sending;
   /** The largest epoch that was seen of each partition. */
   readonly #epochs: number[];
   readonly #quiet: Quiet;
@@ -123,6 +126,7 @@ export class ClusterMember implements Homes {
     });
     this.#remote = new RemoteHomes(options.connect);
     this.#changes = new HomeChanges(clock);
+    this.#sending = new Sending(clock, this, (partition) => this.#own[partition]?.home, options.routes);
     this.#moves = new Moves(ttl);
     this.#quiet = new Quiet(clock, ttl, partitions);
     this.#epochs = new Array<number>(partitions).fill(0);
@@ -276,6 +280,7 @@ export class ClusterMember implements Homes {
     this.#options.store.onFailover = undefined;
     this.#listing.end();
     this.#handOvers.end();
+    this.#sending.end();
     this.#reading.end();
     await Promise.all(this.#own.map((own) => own.end()));
     await this.#session.end().catch((error: unknown) => this.#troubled(asError(error)));
@@ -303,6 +308,7 @@ export class ClusterMember implements Homes {
       },
       isOwn: (member) => session.isOwn(member),
       changed: (partition) => this.#changed(partition),
+      hasParcels: (partition, target) => this.#sending.ready(partition, target),
       handedOver: (partition, shutFor) => this.#handOvers.ended(partition, shutFor),
       trouble: (partition, error) => this.#options.trouble?.(error, partition),
       happened: (partition, what) => {
@@ -391,8 +397,4 @@ export class ClusterMember implements Homes {
     this.#trouble = error;
     this.#options.trouble?.(error, undefined);
   }
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

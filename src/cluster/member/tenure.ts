@@ -1,6 +1,7 @@
 import type { Refusal } from '../../coordinator.js';
 import type { Clock } from '../../local/clock.js';
 import type { HomeCoordinator, HomeOptions } from '../../local/home.js';
+import { placeFollowUps } from '../partitions/groups.js';
 import { aboveIn } from '../partitions/routes.js';
 import type { Claimed, PartitionStore } from '../store/cluster-store.js';
 import type { LocalDeadline } from './deadline.js';
@@ -21,6 +22,8 @@ interface TenureHost extends RoutedHomeHost {
   readonly makeHome: MakeHome;
   /** A batch is in the store. */
   wrote(ms: number, rows: number): void;
+  /** Parcels of this partition for that one can be sent. */
+  hasParcels(partition: number, target: number): void;
 }
 
 /**
@@ -54,6 +57,10 @@ export class Tenure {
     const clock = new PartitionClock(host.clock, now);
     this.home = host.makeHome({ clock, journal: this.#journal, gate: this.#gate, partition });
     this.routed = new RoutedHome(guard.partition, this.home, host);
+    this.home.sendBy(
+      (request) => placeFollowUps(host.routes.now.map, request),
+      (target) => host.hasParcels(guard.partition, target),
+    );
   }
 
   /** Nothing leaves and nothing is written any more, and time stands still, since then. */

@@ -1,5 +1,6 @@
 import { revisionOf } from '../store/amend.js';
 import type { ClusterRecord } from '../store/cluster-store.js';
+import { formatOf } from '../store/format.js';
 import type { PartitionMap } from './partition-map.js';
 import { mapOf } from './routes.js';
 
@@ -20,7 +21,7 @@ export class FollowedRoutes {
     this.#now = { record, map: mapOf(record) };
   }
 
-  /** Another object after each change of the record; of the map only after one of routes. */
+  /** Another object after each change of the record; of the map only after one of routes, or of the format that is fixed. */
   get now(): Routes {
     return this.#now;
   }
@@ -37,7 +38,8 @@ export class FollowedRoutes {
   follow(record: ClusterRecord): boolean {
     const { record: known, map } = this.#now;
     if (record.id !== known.id || revisionOf(record) <= revisionOf(known)) return false;
-    this.#now = { record, map: record.version === known.version ? map : mapOf(record) };
+    const isSame = record.version === known.version && formatOf(record) === formatOf(known);
+    this.#now = { record, map: isSame ? map : mapOf(record) };
     return true;
   }
 

@@ -20,6 +20,8 @@ export class PartitionMap {
   constructor(
     readonly partitions: number,
     private readonly routes: ReadonlyMap<string, Route>,
+    /** Rows of all partitions may say what is on its way from one to another. */
+    readonly keepsOutbox = false,
   ) {
     if (partitions < 1 || partitions > MOST_PARTITIONS || (partitions & (partitions - 1)) !== 0) {
       throw new RangeError(`${partitions} partitions: must be a power of two up to ${MOST_PARTITIONS}`);

@@ -6,6 +6,7 @@
  * the revision that was read, so of two that are at odds one counts: it is finished, or called off.
  */
 import type { ClusterRecord, Rerouting, Route } from '../store/cluster-store.js';
+import { formatOf, OUTBOX_FORMAT } from '../store/format.js';
 import { PartitionMap } from './partition-map.js';
 
 /** Where a queue lives, without what else is known of its way there. */
@@ -29,8 +30,9 @@ export function isSamePlace(a: Place, b: Place): boolean {
   return a.group === b.group && a.spread === b.spread;
 }
 
-export function mapOf({ partitions, routes }: Pick<ClusterRecord, 'partitions' | 'routes'>): PartitionMap {
-  return new PartitionMap(partitions, new Map(Object.entries(routes)));
+export function mapOf(record: Pick<ClusterRecord, 'partitions' | 'routes' | 'format'>): PartitionMap {
+  const { partitions, routes } = record;
+  return new PartitionMap(partitions, new Map(Object.entries(routes)), formatOf(record) >= OUTBOX_FORMAT);
 }
 
 /** The queue is to leave. Precondition: no other one is. */

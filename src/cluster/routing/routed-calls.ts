@@ -20,7 +20,7 @@ import type {
   TurnRef,
   Waiting,
 } from '../../coordinator.js';
-import { otherGroupOfAck, otherGroupOfItems } from './groups.js';
+import { otherGroupOfAck, otherGroupOfItems } from '../partitions/groups.js';
 import type { Router } from './router.js';
 import { AckCall, DeQueueCall, NackCall, RenewCall } from './settling-calls.js';
 import { AcquireCall, AwaitCall, EnQueueCall, SubmitCall } from './single-calls.js';

@@ -65,6 +65,8 @@ export class CapacityPlan {
     countsLanes: boolean,
     /** It comes free by the very call that brings the batch. */
     private readonly freed?: Lane | undefined,
+    /** Ids with the prefix of the server's come from another partition of it. */
+    private readonly takesOwnIds = false,
   ) {
     this.#lanes = countsLanes ? new Set() : undefined;
   }
@@ -117,7 +119,7 @@ export class CapacityPlan {
     const inBatch = this.#ids?.get(id);
     if (inBatch !== undefined) return contentHashOf(inBatch) === contentHashOf(item) ? 'same' : 'other';
     const known = itemById(this.queue, id, this.now);
-    if (known === undefined) return id.startsWith(OWN_ID) ? 'other' : undefined;
+    if (known === undefined) return id.startsWith(OWN_ID) && !this.takesOwnIds ? 'other' : undefined;
     const hash = known instanceof Item ? contentHashOfItem(known) : known.contentHash;
     return hash === contentHashOf(item) ? 'same' : 'other';
   }

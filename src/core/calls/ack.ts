@@ -5,7 +5,7 @@ import { submitItem } from '../admission/submit.js';
 import type { AckAnswer, AckRequest, NewItem, Refusal, Reply, SubmitResult } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
 import { finishStep } from '../dispatch/step-end.js';
-import { weightOfItem } from '../items/content.js';
+import { bytesAway, weightOfItem } from '../items/content.js';
 import { openItems } from '../items/never-handed-out.js';
 import { catchUpItems } from '../lane/current-lanes.js';
 import { delayOf } from '../lane/resolve.js';
@@ -16,6 +16,7 @@ import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
 import { acquire, openQueues } from './acquire.js';
 import { findSettling, isSettled, stale } from './find-settling.js';
+import { cannotSend, sendAway, sentAs } from './send-away.js';
 
 /**
  * Ack: ends a turn as done, accepts its follow-ups, and asks for the next turn, all in one step.
@@ -60,7 +61,12 @@ export function ack(
 function tellsLate(state: CoreState, { queue, followUps, next }: AckRequest, on: Stream | undefined): boolean {
   if (state.changes === undefined) return false;
   if (isSettledLate(state, queue, on)) return true;
-  if (followUps.length > 0 && followUps.some((followUp) => isSettledLate(state, followUp.queue))) return true;
+  // Who repeats it after a crash would have sent those to other groups twice.
+  if (
+    followUps.length > 0 &&
+    followUps.some(({ queue, target }) => target !== undefined || isSettledLate(state, queue))
+  )
+    return true;
   return !state.draining && next?.queues.some((name) => isToldLate(state, name, on)) === true;
 }
 
@@ -129,18 +135,21 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
   if (state.draining) return DRAINING;
   // S91: what is over by the clock ends before anything is counted. Only then the plan is still true when it is
   // applied.
-  for (const { queue: name, item } of request.followUps) {
-    const queue = state.queues.get(name);
+  for (const { queue: name, item, target } of request.followUps) {
+    const queue = target === undefined ? state.queues.get(name) : undefined;
     if (queue !== undefined) catchUpItems(state, queue, [item], now);
   }
   // The check of dependencies costs something: it is made only for a batch that waits for others or is waited for.
-  const concerned = request.followUps.some(({ queue, item }) => isConcerned(state, queue, item));
+  const concerned = request.followUps.some(
+    ({ queue, item, target }) => target === undefined && isConcerned(state, queue, item),
+  );
   const after = concerned ? new DependencyCheck(state, now) : undefined;
   // One plan for each queue, so that follow-ups to one queue see each other.
   const plans = new Map<Queue, CapacityPlan>();
   const freed = freesLane(turn, now) ? turn.lane : undefined;
   const mustCountLanes = countsLanes(state, request.followUps.length);
-  for (const [index, { queue: name, item }] of request.followUps.entries()) {
+  for (const [index, { queue: name, item, target }] of request.followUps.entries()) {
+    if (target !== undefined) continue;
     const queue = findOrMakeQueue(state, name, now);
     if (!(queue instanceof Queue)) return queue;
     const plan = plans.get(queue) ?? new CapacityPlan(queue, now, after, mustCountLanes, freed);
@@ -151,7 +160,7 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
   // After all plans: items of one call may name each other, in whatever order and over all its queues (S64).
   const dependencies = after?.check() ?? 0;
   if (typeof dependencies !== 'number') return dependencies;
-  let bytes = -freedBy(turn);
+  let bytes = bytesAway(request.followUps) - freedBy(turn);
   let lanes = freed === undefined ? 0 : -1;
   for (const [queue, { need }] of plans) {
     bytes += need.bytes;
@@ -159,7 +168,7 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
     const lack = lacks(state, queue, { ...need, bytes, lanes, dependencies });
     if (lack !== undefined) return lackRefusal(state, queue, lack);
   }
-  return undefined;
+  return cannotSend(state, request.followUps, bytes);
 }
 
 /**
@@ -170,8 +179,9 @@ function freesLane({ lane, parked }: Turn, now: number): boolean {
   return lane.line === undefined && parked === undefined && delayOf(lane, undefined, now) === undefined;
 }
 
+/** Those that are accepted in this step. */
 function itemsOf({ followUps }: AckRequest): NewItem[] {
-  return followUps.map(({ item }) => item);
+  return followUps.flatMap(({ item, target }) => (target === undefined ? [item] : []));
 }
 
 /**
@@ -205,10 +215,15 @@ function apply(
   // Not before `settle`: that takes the lane out of the set, and forgets the results of the Ack before this one.
   lane.queue.withFollowUps.add(lane);
   const batch = BatchWaits.of(itemsOf(request));
-  for (const { queue: name, item } of request.followUps) {
-    const queue = findOrMakeQueue(state, name, now);
-    if (queue instanceof Queue) followUps.push(submitItem(state, queue, item, now, batch));
+  for (const followUp of request.followUps) {
+    if (followUp.target !== undefined) {
+      followUps.push(sentAs(followUp));
+      continue;
+    }
+    const queue = findOrMakeQueue(state, followUp.queue, now);
+    if (queue instanceof Queue) followUps.push(submitItem(state, queue, followUp.item, now, batch));
   }
+  sendAway(state, request.followUps);
   // Dependencies are linked when the whole batch has arrived (S64).
   batch?.complete(state, now);
   return followUps;

@@ -4,10 +4,10 @@ import * as leaders from '../leaders/calls.js';
 import { groupNumbers } from '../leaders/numbers.js';
 import * as reports from '../leaders/reports.js';
 import type { WaitingLeaderCall } from '../state/leader-group.js';
-import { Steps } from './steps.js';
+import { PartitionCalls } from './partition-calls.js';
 
 /** The calls about leaders, each one step. */
-export abstract class LeaderCalls extends Steps {
+export abstract class LeaderCalls extends PartitionCalls {
   /** @returns what waits until the candidate stands otherwise than it knows */
   stand(request: leader.StandRequest, reply: Reply<leader.CandidateView>, now: number) {
     this.begin(now);

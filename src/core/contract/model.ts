@@ -113,7 +113,13 @@ export interface SubmitRequest {
 }
 
 export type SubmitResult =
-  | { readonly decision: 'accept'; readonly itemId: string; readonly supersededId: string | undefined }
+  | {
+      readonly decision: 'accept';
+      readonly itemId: string;
+      readonly supersededId: string | undefined;
+      /** A follow-up to another group: it is kept here and submitted there later; what its queue decides is not known yet. */
+      readonly onItsWay?: true;
+    }
   | {
       readonly decision: 'decline';
       readonly itemId: string;
@@ -162,6 +168,11 @@ export interface AcquireAnswer {
 export interface FollowUp {
   readonly queue: string;
   readonly item: NewItem;
+  /**
+   * The partition that decides about its queue, which is of another group: it goes there after the Ack. Only the home of a
+   * partition says so, and gives the item its id. Unset: it is accepted in the step of the Ack.
+   */
+  readonly target?: number | undefined;
 }
 
 export interface AckRequest {
@@ -332,6 +343,8 @@ export type Refusal =
       readonly queue: string;
       readonly group: string;
       readonly other: string;
+      /** It would be possible if the format of rows were fixed ("keyturn cluster finalize"). */
+      readonly unfixed?: boolean;
     }
   /**
    * It does not depend on the moment: this sidecar is in no cluster; the partition cannot be moved so; no guard is gone from the

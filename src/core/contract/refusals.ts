@@ -25,6 +25,20 @@ export function limitRefusal(subject: keyof typeof LIMITED, limit: number): Refu
   };
 }
 
+/** Parcels of one partition that are not known to be where they belong. */
+export const MOST_PARCELS = 10_000;
+
+/** The other partitions do not take them as fast as Acks bring them, or not at all now. */
+export function tooManyParcels(): Refusal {
+  return {
+    kind: 'limit',
+    subject: 'follow_ups_on_their_way',
+    limit: MOST_PARCELS,
+    description: `the follow-ups of ${MOST_PARCELS} Acks are on their way to other groups already, as many as a partition keeps; their queues are full, or have no home that takes them`,
+    retryAfter: RETRY_SOON,
+  };
+}
+
 export function queueFull(queue: string, limit: number): Refusal {
   const description = `queue ${queue} holds as many waiting entries as max_waiting allows: ${limit}`;
   return { kind: 'queue_full', subject: queue, limit, description, retryAfter: RETRY_SOON };
@@ -39,6 +53,12 @@ export function memoryFull(limit: number): Refusal {
 export function roomMemoryFull(limit: number, calls: number): Refusal {
   const description = `the ${calls} calls that wait for room may hold ${limit} bytes together, a quarter of limits.payload_memory_bytes`;
   return { kind: 'memory_full', subject: 'payload_memory_bytes', limit, description, retryAfter: RETRY_SOON };
+}
+
+/** A follow-up that cannot be an item needs a place among the dead letters. */
+export function lettersFull(queue: string, limit: number): Refusal {
+  const description = `queue ${queue} has as many dead letters as max_dead_letters allows: ${limit}`;
+  return { kind: 'queue_full', subject: queue, limit, description, retryAfter: RETRY_SOON };
 }
 
 export function turnLost(queue: string, key: string, cause: LossCause): Refusal {

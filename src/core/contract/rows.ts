@@ -15,6 +15,7 @@ import type {
   Bytes,
   DeathCause,
   DeQueueAnswer,
+  FollowUp,
   ItemRef,
   ItemState,
   LossCause,
@@ -244,6 +245,27 @@ export interface TermRow {
   readonly metadata: ReadonlyMap<string, string>;
 }
 
+/**
+ * Follow-ups of an Ack to another group that are not known to be there. Written with the end of the turn, and deleted when the other
+ * partition has them.
+ */
+export interface OutboxRow {
+  readonly table: 'outbox';
+  /** Of the parcel. */
+  readonly stamp: number;
+  /** The partition that decides about their queues. */
+  readonly target: number;
+  readonly followUps: readonly FollowUp[];
+}
+
+/** All parcels of another partition up to this stamp are here. Written with what they brought. */
+export interface InboxRow {
+  readonly table: 'inbox';
+  /** The other partition. */
+  readonly source: number;
+  readonly stamp: number;
+}
+
 /** All tokens given so far are smaller than this. One row. */
 export interface FloorRow {
   readonly table: 'floor';
@@ -263,7 +285,9 @@ export type Row =
   | SessionRow
   | FloorRow
   | LimitsRow
-  | LeaderRow;
+  | LeaderRow
+  | OutboxRow
+  | InboxRow;
 
 export type Table = Row['table'];
 
@@ -277,7 +301,9 @@ export type RowId =
   | Pick<PauseRow, 'table' | 'queue'>
   | Pick<SessionRow, 'table' | 'id'>
   | Pick<LimitsRow, 'table' | 'queue'>
-  | Pick<LeaderRow, 'table' | 'group'>;
+  | Pick<LeaderRow, 'table' | 'group'>
+  | Pick<OutboxRow, 'table' | 'stamp'>
+  | Pick<InboxRow, 'table' | 'source'>;
 
 /** `put` writes over what is there; a `delete` of what is not there changes nothing. */
 export type RowChange = { readonly put: Row } | { readonly delete: RowId };
@@ -294,4 +320,6 @@ export const TABLES = [
   'items',
   'limits',
   'leaders',
+  'outbox',
+  'inbox',
 ] as const satisfies readonly Table[];

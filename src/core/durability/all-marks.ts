@@ -13,6 +13,8 @@ export function marksOfAll(state: CoreState, changes: Changes): Marks {
   for (const item of changes.handedOut.values()) markItem(marks, item);
   for (const { id, durable } of state.sessions.values()) if (durable > 0) marks.sessions.add(id);
   for (const group of state.leaders.groups.keys()) marks.leaders.add(group);
+  for (const parcel of state.outgoing.all()) marks.outgoing.set(parcel.stamp, parcel);
+  for (const source of state.outgoing.inbox.keys()) marks.inbox.add(source);
   for (const ended of state.dependencies.allEnded()) if (ended.kept) marks.ends.add(ended);
   return marks;
 }

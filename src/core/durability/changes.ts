@@ -10,6 +10,7 @@
 import type { Durability } from '../contract/model.js';
 import type { RowId } from '../contract/rows.js';
 import type { Outbox } from '../state/outbox.js';
+import type { OutgoingParcel } from '../state/outgoing.js';
 import type { ChangeLog, Item, Lane, Prerequisite, Queue } from '../state/records.js';
 
 /** Of an item, whether it is kept, finished or forgotten by now. */
@@ -38,6 +39,10 @@ export class Marks {
   readonly leaders = new Set<string>();
   /** What ended while items that wait for it have not learnt of it, or have only now. */
   readonly ends = new Set<Prerequisite>();
+  /** By their stamps: they go to other partitions, or have gone. */
+  readonly outgoing = new Map<number, OutgoingParcel>();
+  /** Partitions from which something came. */
+  readonly inbox = new Set<number>();
   /** Rows that nothing in memory stands for. */
   readonly strays: RowId[] = [];
   /** How many tokens are reserved has to be written (S53). */
@@ -52,6 +57,8 @@ export class Marks {
       rows +
       this.limits.size +
       this.leaders.size +
+      this.outgoing.size +
+      this.inbox.size +
       this.#keys +
       this.ends.size +
       this.strays.length +
@@ -66,6 +73,9 @@ export class Marks {
     this.#keys += 1;
   }
 }
+
+/** That a parcel has gone is written at the latest after so many ms: until then a new home sends it once more. */
+const GONE_WITHIN = 100;
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -210,6 +220,18 @@ export class Changes implements ChangeLog {
   end(ended: Prerequisite): void {
     this.#marks.ends.add(ended);
     this.#flushBy = Math.min(this.#flushBy, this.now);
+  }
+
+  /** Urgent: the answer to an Ack waits for it, and so does who gets it. That it has gone may be written later. */
+  outgoing(parcel: OutgoingParcel): void {
+    this.#marks.outgoing.set(parcel.stamp, parcel);
+    if (parcel.isWritten) this.#flushBy = Math.min(this.#flushBy, this.now + GONE_WITHIN);
+    else this.#urgent = true;
+  }
+
+  inbox(source: number): void {
+    this.#marks.inbox.add(source);
+    this.#urgent = true;
   }
 
   stray(id: RowId): void {

@@ -7,11 +7,10 @@
 
 import type { FinishedRow, ItemRow, ProgressRow, Row, RowChange, TurnRow } from '../contract/rows.js';
 import { partsOf } from '../items/idempotency.js';
-import { isKept } from '../items/item-status.js';
 import { leaderRow } from '../leaders/group-rows.js';
 import { waitsFor } from '../state/dependencies.js';
 import { keylessName, parkOf, turnOf } from '../state/lane.js';
-import { markRoom } from '../state/marks.js';
+import type { OutgoingParcel } from '../state/outgoing.js';
 import {
   type DeadLetter,
   type Item,
@@ -23,8 +22,7 @@ import {
 } from '../state/records.js';
 import { settlementOf } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
-import { AWAY, type Stored } from '../state/stored.js';
-import { wholeMs } from '../structures/due.js';
+import type { Stored } from '../state/stored.js';
 import { isLinked } from '../structures/link.js';
 import type { FinishedItem } from '../structures/retention-cache.js';
 import { marksOfAll } from './all-marks.js';
@@ -42,6 +40,8 @@ export interface Batch {
   readonly items: readonly Item[];
   /** What it says of tokens: all up to the next time are smaller. Unset: nothing. */
   readonly floor: number | undefined;
+  /** Those of which it has the row: they may be sent once it is flushed. */
+  readonly outgoing: readonly OutgoingParcel[];
 }
 
 /**
@@ -52,8 +52,8 @@ export interface Batch {
 export function collect(state: CoreState, changes: Changes, now: number): Batch {
   const writer = new Writer(state);
   writer.write(changes.take());
-  const { rows, items, floor } = writer;
-  return { changes: rows, instant: now + state.epoch, items, floor };
+  const { rows, items, floor, outgoing } = writer;
+  return { changes: rows, instant: now + state.epoch, items, floor, outgoing };
 }
 
 /**
@@ -67,48 +67,12 @@ export function collectAll(state: CoreState, changes: Changes): readonly Row[] {
 }
 
 /**
- * It is flushed: what these items carry need not be in memory any more, and is not charged any more (S57); where the
- * journal keeps no contents there are none. An item
- * that ended while the batch was being written is not charged any more, so nothing is given back for it. The bytes that
- * come free are room for Submits that wait (`limits.payload_memory_bytes`).
- */
-export function written(state: CoreState, changes: Changes, batch: Batch): void {
-  changes.written();
-  for (const item of batch.items) {
-    if (item.stored?.where !== 'written') continue;
-    if (isKept(item)) state.payloadBytes -= item.stored.bytes;
-    item.stored.where = 'away';
-    item.payload = AWAY;
-    item.headers = undefined;
-  }
-  if (batch.floor !== undefined) reserved(state, changes, batch.floor);
-  if (batch.items.length === 0) return;
-  for (const queue of state.roomQueues) {
-    markRoom(state, queue);
-    // There may be room for them, and perhaps nothing else happens for long: they are looked at in the next tick.
-    state.wheel.schedule(queue.gateTimer, wholeMs(changes.now));
-  }
-}
-
-/** All tokens up to the next time are smaller, and that is written down. */
-export function reserved(state: CoreState, changes: Changes, floor: number): void {
-  if (state.tokens.written(floor)) openTokensGate(state, changes.now);
-}
-
-/**
- * Turns may start again, in whatever queue they are waited for (S114). The gate timers let each queue be looked at in a
- * tick.
- */
-function openTokensGate({ queues, wheel }: CoreState, now: number): void {
-  for (const queue of queues.values()) wheel.schedule(queue.gateTimer, wholeMs(now));
-}
-
-/**
  * Makes rows of marks. Those of tokens are several for each turn: they are made in one piece, because a spread costs as much as all
  * else that is done for a row. It changes no decision of the core, only `stored` of the items that it writes. */
 class Writer {
   readonly rows: RowChange[] = [];
   readonly items: Item[] = [];
+  readonly outgoing: OutgoingParcel[] = [];
   floor: number | undefined = undefined;
 
   /** @param isWhole what was written before is written, too */
@@ -133,6 +97,8 @@ class Writer {
     for (const ended of marks.ends) this.#end(ended);
     for (const queue of marks.limits) this.#limits(queue);
     for (const group of marks.leaders) this.#leader(group);
+    for (const parcel of marks.outgoing.values()) this.#parcel(parcel);
+    for (const source of marks.inbox) this.#inbox(source);
   }
 
   #floor(): void {
@@ -156,6 +122,21 @@ class Writer {
     const group = this.state.leaders.groups.get(name);
     if (group === undefined) this.rows.push({ delete: { table: 'leaders', group: name } });
     else this.#put(leaderRow(group, this.state.epoch));
+  }
+
+  #parcel(parcel: OutgoingParcel): void {
+    const { stamp, target, followUps } = parcel;
+    if (!this.state.outgoing.has(parcel)) {
+      this.rows.push({ delete: { table: 'outbox', stamp } });
+      return;
+    }
+    this.#put({ table: 'outbox', stamp, target, followUps });
+    this.outgoing.push(parcel);
+  }
+
+  #inbox(source: number): void {
+    const stamp = this.state.outgoing.inbox.get(source);
+    if (stamp !== undefined) this.#put({ table: 'inbox', source, stamp });
   }
 
   /** A row stands for a session as long as it has turns of durable queues. */

@@ -12,10 +12,12 @@
  * refused (S55).
  */
 
-import type { EndRow, FinishedRow, ItemRow, LimitsRow, ParkRow, PauseRow, Row } from '../contract/rows.js';
+import type { EndRow, FinishedRow, ItemRow, LimitsRow, OutboxRow, ParkRow, PauseRow, Row } from '../contract/rows.js';
+import { bytesAway } from '../items/content.js';
 import { beganBefore, parkAgain, restIfNew } from '../lane/phase.js';
 import { resolve } from '../lane/resolve.js';
 import { restoreGroup, resumeGroup } from '../leaders/group-rows.js';
+import { OutgoingParcel } from '../state/outgoing.js';
 import { limitQueue } from '../state/queues.js';
 import { Item, Lane } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
@@ -110,6 +112,10 @@ export class Restoring {
         return this.#addLimits(row, now);
       case 'leaders':
         return restoreGroup(this.state, row, this.#restored.moment(row.since));
+      case 'outbox':
+        return this.#addParcel(row);
+      case 'inbox':
+        this.state.outgoing.inbox.set(row.source, row.stamp);
     }
   }
 
@@ -123,6 +129,14 @@ export class Restoring {
   /** Ids that are made here begin with the first token, so it has to be known before any queue is made. */
   #checkFloor(token: number): void {
     if (this.state.tokens.first < token) throw new RangeError(`tokenFloor of the start has to be ${token} at least`);
+  }
+
+  /** It may have been sent by the home before; then the other partition knows it. */
+  #addParcel({ stamp, target, followUps }: OutboxRow): void {
+    const parcel = new OutgoingParcel(stamp, target, followUps, bytesAway(followUps));
+    parcel.isWritten = true;
+    this.state.outgoing.add(parcel);
+    this.state.payloadBytes += parcel.bytes;
   }
 
   #addPause(row: PauseRow, now: number): void {

@@ -5,7 +5,7 @@
  * answer (`sizeOfItem`). They differ for an item whose payload is on disk alone.
  */
 
-import type { Bytes, ItemRef } from '../contract/model.js';
+import type { Bytes, FollowUp, ItemRef } from '../contract/model.js';
 import type { Item } from '../state/records.js';
 import { contentHash } from './content-hash.js';
 
@@ -27,6 +27,13 @@ export function weightOf(content: Content, id: string): number {
   let bytes = ITEM_OVERHEAD + bytesOf(content) + id.length + (content.idempotencyKey?.length ?? 0);
   if (content.after !== undefined)
     for (const { queue, itemId } of content.after) bytes += AFTER_OVERHEAD + queue.length + itemId.length;
+  return bytes;
+}
+
+/** What those are charged with that go to another partition, until they are there. */
+export function bytesAway(followUps: readonly FollowUp[]): number {
+  let bytes = 0;
+  for (const { item, target } of followUps) if (target !== undefined) bytes += weightOf(item, item.itemId ?? '');
   return bytes;
 }
 

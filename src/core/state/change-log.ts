@@ -1,5 +1,6 @@
 import type { Durability } from '../contract/model.js';
 import type { RowId } from '../contract/rows.js';
+import type { OutgoingParcel } from './outgoing.js';
 
 /**
  * Where it is marked what of durable queues changed: which rows, not how they are. All that other rooms know of
@@ -48,6 +49,10 @@ export interface ChangeLogOf<Queue, Lane, Item, Prerequisite> {
   floor(): void;
   /** Items on disk have not learnt that it ended, or all of them have: its row is written, or goes. */
   end(ended: Prerequisite): void;
+  /** It was accepted, or is not kept any more. */
+  outgoing(parcel: OutgoingParcel): void;
+  /** More parcels of this partition are here. */
+  inbox(source: number): void;
   /** A row that was found at the start and is not needed. */
   stray(id: RowId): void;
 }

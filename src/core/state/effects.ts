@@ -14,6 +14,7 @@ import type {
   SessionListener,
   SubmitAnswer,
 } from '../contract/model.js';
+import type { DeliverAnswer } from '../contract/parcels.js';
 import type { CoordinatorEvent, SlowTurn } from '../contract/views.js';
 
 /**
@@ -38,6 +39,9 @@ export type Effect =
   | { readonly kind: 'leader'; readonly to: Reply<GroupView>; readonly answer: GroupView }
   | { readonly kind: 'yielded'; readonly to: Reply<YieldView>; readonly answer: YieldView }
   | { readonly kind: 'withdrawn'; readonly to: Reply<void> }
+  | { readonly kind: 'deliver'; readonly to: Reply<DeliverAnswer>; readonly answer: DeliverAnswer }
+  /** Parcels for this partition are on disk, and can be sent. */
+  | { readonly kind: 'parcels'; readonly target: number }
   | { readonly kind: 'refuse'; readonly to: Reply<never>; readonly refusal: Refusal }
   | { readonly kind: 'notice'; readonly to: SessionListener; readonly notice: Notice }
   | { readonly kind: 'replaced'; readonly to: SessionListener }

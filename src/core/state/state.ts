@@ -11,6 +11,7 @@ import { Dependencies } from './dependencies.js';
 import { STATES } from './lane-states.js';
 import { type LeaderGroup, Leaders } from './leader-group.js';
 import type { Outbox } from './outbox.js';
+import { Outgoing } from './outgoing.js';
 import type { ChangeLog, GateTimer, Lane, Queue, Session, TurnWatch, WaitingCall } from './records.js';
 import { SpareSettlements, settledTokens } from './settlements.js';
 import { NOTHING_ELSEWHERE, RESULTS_SHARE, type Share, type Use } from './shared-use.js';
@@ -57,6 +58,8 @@ export class CoreState {
   readonly dispatchTickets = new DispatchTickets();
   readonly leaders = new Leaders();
   readonly dependencies: Dependencies = new Dependencies(this);
+  /** What goes to other partitions, and what came from them. */
+  readonly outgoing = new Outgoing();
   /** Wakes the core while items have still to learn that what they wait for has ended. */
   readonly newsTimer = new NewsTimer();
   /** Those that a hello can take up: with a stream, or broken with turns that still live. By their ids. */
@@ -95,7 +98,7 @@ export class CoreState {
   watching = false;
   /** Adding this to `now` gives the wall clock: for answers only, never compared. */
   wallOffset: number;
-  /** Weights of all items in memory: waiting, in flight or dead. Bounded by `limits.payload_memory_bytes` (S33). */
+  /** Weights of all items in memory: waiting, in flight, dead, or on their way to another partition. Bounded by `limits.payload_memory_bytes` (S33). */
   payloadBytes = 0;
   /** What Submits hold that wait for room, charged as if it were accepted. */
   roomBytes = 0;

@@ -3,6 +3,15 @@ export const OWN_ID = '~';
 const OWN_UNIT = OWN_ID.charCodeAt(0);
 const RADIX = 36;
 
+/**
+ * The id of a follow-up to another group that its client gave none: the same when the same Ack is repeated, and no id of a queue's
+ * own making, because those have no point.
+ * @param token of the turn that is acknowledged, unique over all partitions
+ */
+export function followUpId(token: number, index: number): string {
+  return `${OWN_ID}${token.toString(RADIX)}.${index.toString(RADIX)}`;
+}
+
 /** An item whose id a client chose has no number. */
 export const NO_NUMBER = -1;
 

@@ -246,17 +246,21 @@ const NOT_DELAYED: Readonly<Record<RefusalOf<'not_delayed'>['because'], (r: Refu
     `item ${shorten(itemId)} of queue ${queue} is a dead letter; Redrive (keyturn dead-letters redrive) puts it back`,
 };
 
-function otherGroup({ field, queue, group, other }: RefusalOf<'other_group'>): Described {
+function otherGroup({ field, queue, group, other, unfixed }: RefusalOf<'other_group'>): Described {
   const [from, to] = [shorten(queue), shorten(other)];
   return {
     code: status.FAILED_PRECONDITION,
     reason: 'OTHER_GROUP',
     message:
       `${field}: queue ${to} is not of the group ${shorten(group)} of queue ${from}, and one step cannot reach both; ` +
-      `give both one "group" in the settings of all sidecars before the cluster begins; one that stands keeps its groups: take another cluster.name`,
+      (unfixed === true ? UNFIXED : '') +
+      'give both one "group" ("keyturn cluster route", while a queue is empty)',
     metadata: new Map([['queue', other]]),
   };
 }
+
+const UNFIXED =
+  'follow-ups to other groups need the newest format of rows: "keyturn cluster finalize", once no older version is to come back; or ';
 
 function retryInfo(retryAfter: number): Any {
   return any('RetryInfo', RetryInfo.encode({ retryDelay: toDuration(retryAfter) }).finish());

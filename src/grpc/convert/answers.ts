@@ -65,6 +65,7 @@ function submitResult(result: SubmitResult): wire.SubmitResult {
     survivorId: declined?.survivorId ?? '',
     supersededId: accepted?.supersededId ?? '',
     retryAfter: toOptionalDuration(declined?.retryAfter),
+    onItsWay: accepted?.onItsWay === true,
   };
 }
 

@@ -117,14 +117,15 @@ export function ackRequest(message: AckMessage, check: Check, caller: Caller): A
   const key = check.key('key', message.key);
   const token = fromWireToken(message.token);
   const result = resultOf(message.result, check);
-  const followUps = message.followUps.length === 0 ? NO_FOLLOW_UPS : followUpsOf(message.followUps, check);
+  const followUps = message.followUps.length === 0 ? NO_FOLLOW_UPS : readFollowUps(message.followUps, check);
   const next = message.next && nextOf(message.next, check, caller);
   return { queue, key, token, result, followUps, next };
 }
 
 const NO_FOLLOW_UPS: readonly FollowUp[] = Object.freeze([]);
 
-function followUpsOf(messages: readonly wire.FollowUp[], check: Check): readonly FollowUp[] {
+/** Of an Ack, or of Acks in another partition. */
+export function readFollowUps(messages: readonly wire.FollowUp[], check: Check): readonly FollowUp[] {
   check.listLength('follow_ups', messages.length, 0, check.limits.itemsPerSubmit);
   const followUps = messages.flatMap((followUp, index) => followUpOf(followUp, index, check));
   check.leave();

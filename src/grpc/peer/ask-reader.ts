@@ -1,6 +1,6 @@
 /** What a gateway asks, read from its entries. */
 import type { SessionStamp, TurnRef } from '../../coordinator.js';
-import { LeaderCall } from '../gen/keyturn/peer/v1/peer.js';
+import { DeliverCall, LeaderCall } from '../gen/keyturn/peer/v1/peer.js';
 import * as wire from '../gen/keyturn/v1/coordinator.js';
 import type { Command, FastDecoder } from '../session/codec/fast-decoder.js';
 import { readTurnRef } from './codec/answers.js';
@@ -19,6 +19,10 @@ export interface CallHead {
   command: Command | undefined;
   /** In its place. */
   leader: LeaderCall | undefined;
+  /** In its place. */
+  deliver:
+    | { readonly id: number; readonly call: { readonly $case: 'deliver'; readonly value: DeliverCall } }
+    | undefined;
 }
 
 /** Reads a Call. What is returned is used again for the next one. @throws Error when it is malformed */
@@ -31,6 +35,7 @@ export class CallReader {
     stamp: undefined,
     command: undefined,
     leader: undefined,
+    deliver: undefined,
   };
 
   constructor(private readonly decoder: FastDecoder) {}
@@ -45,6 +50,7 @@ export class CallReader {
     let stampAt = 0;
     head.command = undefined;
     head.leader = undefined;
+    head.deliver = undefined;
     const outer = from.enter();
     for (let field = from.field(); field !== 0; field = from.field()) {
       if (field === CALL.session) head.session = from.number();
@@ -54,6 +60,7 @@ export class CallReader {
       else if (field === CALL.principal) head.principal = principalOf(from);
       else if (field === CALL.stampAt) stampAt = from.number();
       else if (field === CALL.leader) head.leader = LeaderCall.decode(from.window());
+      else if (field === CALL.deliver) head.deliver = deliverOf(DeliverCall.decode(from.window()));
       else if (field === CALL.stampBy) head.stamp = { at: stampAt, by: from.text() };
       else from.skip();
     }
@@ -68,6 +75,10 @@ export class CallReader {
     from.skipTo(end);
     return command;
   }
+}
+
+function deliverOf(value: DeliverCall): NonNullable<CallHead['deliver']> {
+  return { id: value.id, call: { $case: 'deliver', value } };
 }
 
 /** @throws RangeError of one that no gateway sends */

@@ -3,12 +3,16 @@ import type {
   Coordinator,
   CoordinatorStanding,
   CoordinatorStats,
+  DeliverAnswer,
+  DeliverRequest,
   DrainReport,
   Leaders,
+  Reply,
   Result,
   Session,
   SessionListener,
 } from '../../coordinator.js';
+import { DELIVER } from './deliver-messages.js';
 import type { Lane } from './lane.js';
 import type { Life } from './life.js';
 import { MOST_SESSIONS } from './limits.js';
@@ -39,6 +43,10 @@ export class RemoteCoordinator extends RemoteCalls implements Coordinator {
     if (session.refusal === undefined) return { ok: true, value: session };
     session.close();
     return { ok: false, refusal: session.refusal };
+  }
+
+  deliver(request: DeliverRequest, reply: Reply<DeliverAnswer>): void {
+    this.ask(DELIVER, request, reply);
   }
 
   stats(): CoordinatorStats {

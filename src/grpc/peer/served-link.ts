@@ -16,6 +16,7 @@ import { type CallHead, CallReader, readNumbers, readUndeliverable, type Undeliv
 import { ASK, TELL, writeBytes, writeNumbers } from './codec/entries.js';
 import { RefusalBytes } from './codec/refusals.js';
 import type { WireReader } from './codec/wire-reader.js';
+import { askDeliver } from './deliver-messages.js';
 import { stepOf } from './hand-over-step.js';
 import { Lane } from './lane.js';
 import { BEAT, LARGE_BYTES, LARGE_LANE, MOST_OPEN, MOST_UNSENT, SMALL_LANE } from './limits.js';
@@ -223,8 +224,8 @@ export class ServedLink implements CallSink, SessionSink {
   }
 
   #call(head: CallHead, unlike: string | undefined): void {
-    const { partition, command, leader } = head;
-    const { id, call } = command ?? leader ?? NO_CALL;
+    const { partition, command, leader, deliver } = head;
+    const { id, call } = command ?? leader ?? deliver ?? NO_CALL;
     if (call === undefined || id === 0) throw new RangeError('a call without an id or a command');
     if (this.#waiting.has(id)) throw new RangeError(`call ${id} is open already`);
     if (call.$case === 'cancel') throw new RangeError('a cancel of the public protocol');
@@ -246,7 +247,12 @@ export class ServedLink implements CallSink, SessionSink {
   }
 
   #begin(served: ServedCall, head: CallHead, home: Coordinator): void {
-    const { session, partition, maxWait, stamp, command, leader, principal } = head;
+    const { session, partition, maxWait, stamp, command, leader, deliver, principal } = head;
+    if (deliver !== undefined) {
+      served.order = this.#orderOf(home);
+      if (!askDeliver(home, deliver.call.value, this.context.check, served)) served.refuse(notHere(partition));
+      return;
+    }
     if (leader?.call !== undefined) {
       served.order = this.#orderOf(home);
       const asker = { check: this.context.check, audit: this.#audit, principal };

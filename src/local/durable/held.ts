@@ -30,6 +30,7 @@ export function tellsOfChange(effect: Effect): boolean {
     case 'refuse':
       return effect.refusal.kind === 'turn_lost';
     case 'replaced':
+    case 'parcels':
       return false;
     case 'notice':
       return effect.notice.kind === 'turn_lost';
@@ -46,6 +47,7 @@ export function tellsOfChange(effect: Effect): boolean {
     case 'leader':
     case 'yielded':
     case 'withdrawn':
+    case 'deliver':
       return true;
   }
 }
@@ -63,6 +65,7 @@ export function refuseHeld(held: Exclude<Held, Hello>, refusal: Refusal, gone: G
     case 'replaced':
     case 'event':
     case 'slow':
+    case 'parcels':
       return undefined;
     case 'enqueue':
     case 'dequeue':
@@ -77,6 +80,7 @@ export function refuseHeld(held: Exclude<Held, Hello>, refusal: Refusal, gone: G
     case 'leader':
     case 'yielded':
     case 'withdrawn':
+    case 'deliver':
     case 'refuse':
       if (!gone.has(held.to)) held.to.refuse(refusal);
       return turnsOf(held);

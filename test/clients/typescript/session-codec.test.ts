@@ -115,6 +115,7 @@ const result = fc.record({
   survivorId: text,
   supersededId: text,
   retryAfter: time,
+  onItsWay: fc.boolean(),
 });
 const results = fc.array(result, { maxLength: 3 });
 const accept = fc.record({

@@ -347,8 +347,9 @@ describe('a member of a cluster', () => {
     assert.equal(got.value.deliveries[0]?.items[0]?.itemId, 'one');
   });
 
-  it('S235: claims in the newest format that all members read, and never in an older one than the rows have', async () => {
+  it('S235: claims in the format that is fixed, if all members read it, and never in an older one than the rows have', async () => {
     const stage = new MembersStage(1);
+    stage.store.record({ id: 'staged', partitions: 1, secret: 's', version: 1, routes: {}, format: 2 });
     const old = stage.start('old', { format: 1, weight: 0.001 });
     await stage.until(() => stage.hasAll(old.member));
     const young = stage.start('young', { format: 2, weight: 1_000 });

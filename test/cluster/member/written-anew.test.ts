@@ -38,6 +38,10 @@ function nameOf(row: Row): string {
       return `leaders ${row.group}`;
     case 'sessions':
       return `sessions ${row.id}`;
+    case 'outbox':
+      return `outbox ${row.stamp}`;
+    case 'inbox':
+      return `inbox ${row.source}`;
     case 'floor':
       return 'floor';
   }

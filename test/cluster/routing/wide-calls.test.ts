@@ -140,6 +140,7 @@ describe('S254: one step over queues of several groups', () => {
       queue: 'one',
       group: 'g',
       other: 'other',
+      unfixed: true,
     });
     assert.equal(stage.await('new', 0, 'two').value.state, 'unknown');
     assert.ok(stage.ack(turn, { followUps: [{ queue: 'two', item: item({ itemId: 'f' }) }] }).value);

@@ -60,6 +60,10 @@ function name(id: RowId | Row): string {
       return `leader of ${id.group}`;
     case 'sessions':
       return `session ${id.id}`;
+    case 'outbox':
+      return `parcel ${id.stamp % 10}`;
+    case 'inbox':
+      return `inbox of ${id.source}`;
     case 'floor':
       return 'floor';
   }

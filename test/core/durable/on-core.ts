@@ -149,6 +149,7 @@ export abstract class OnCore implements Coordinator {
         return effect.to.replaced();
       case 'event':
       case 'slow':
+      case 'parcels':
         return;
       default: {
         const arranged = this.#arranged(effect);

@@ -26,7 +26,7 @@ describe('S353: how long a write that failed waits until it is tried again', () 
       );
       const writer = new JournalWriter(journal, clock, { flushed: () => assert.fail(), failed: () => undefined });
       const settled = () => new Promise((resolve) => setImmediate(resolve));
-      writer.write({ changes: [], instant: 0, items: [], floor: undefined });
+      writer.write({ changes: [], instant: 0, items: [], floor: undefined, outgoing: [] });
       await settled();
       for (const [at, pause] of pauses.entries()) {
         clock.advance(pause - 1);

@@ -52,7 +52,12 @@ export function submitAnswer(message: wire.SubmitResponse): SubmitAnswer {
 function submitResult(message: wire.SubmitResult): SubmitResult {
   const { itemId } = message;
   if (wordOf(DECISIONS, message.decision) === 'accept') {
-    return { decision: 'accept', itemId, supersededId: unlessEmpty(message.supersededId) };
+    return {
+      decision: 'accept',
+      itemId,
+      supersededId: unlessEmpty(message.supersededId),
+      ...(message.onItsWay && { onItsWay: true as const }),
+    };
   }
   return {
     decision: 'decline',

@@ -12,6 +12,7 @@ export const VARINT_3 = 0x18;
 export const VARINT_4 = 0x20;
 export const VARINT_5 = 0x28;
 export const VARINT_6 = 0x30;
+export const VARINT_7 = 0x38;
 export const BYTES_1 = 0x0a;
 export const BYTES_2 = 0x12;
 export const BYTES_3 = 0x1a;

@@ -22,6 +22,7 @@ import {
   VARINT_4,
   VARINT_5,
   VARINT_6,
+  VARINT_7,
 } from './field-reader.js';
 
 type Outcome = NonNullable<wire.Reply['outcome']>;
@@ -133,6 +134,7 @@ class SessionDecoder extends FieldReader {
       survivorId: '',
       supersededId: '',
       retryAfter: undefined,
+      onItsWay: false,
     };
     while (this.at < end) {
       const tag = this.tag();
@@ -142,6 +144,7 @@ class SessionDecoder extends FieldReader {
       else if (tag === BYTES_4) message.survivorId = this.text(end);
       else if (tag === BYTES_5) message.supersededId = this.text(end);
       else if (tag === BYTES_6) message.retryAfter = this.time(this.end(end));
+      else if (tag === VARINT_7) message.onItsWay = this.uint() !== 0;
       else throw SURPRISE;
     }
     return this.done(end, message);

@@ -133,7 +133,13 @@ export interface SubmitCall {
 }
 
 export type SubmitResult =
-  | { readonly decision: 'accept'; readonly itemId: string; readonly supersededId: string | undefined }
+  | {
+      readonly decision: 'accept';
+      readonly itemId: string;
+      readonly supersededId: string | undefined;
+      /** A follow-up to another group of a cluster: it is submitted there later, once; what its queue decides is not told. */
+      readonly onItsWay?: true;
+    }
   | {
       readonly decision: 'decline';
       readonly itemId: string;

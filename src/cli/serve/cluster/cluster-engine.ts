@@ -130,11 +130,14 @@ class ClusterEngine implements Engine {
   /** Null: nothing yet. */
   #told: string | undefined | null = null;
   #isClosed = false;
+  /** The version of the routes that the log was told of. */
+  #routesTold: number;
   #onReady: (() => void) | undefined;
 
   constructor(private readonly parts: Parts) {
     const { config, cluster, routes, standing, log } = parts;
     const { record, map } = routes.now;
+    this.#routesTold = record.version;
     this.#partitionLog = new PartitionLog(log, systemClock);
     this.#troubleLog = new TroubleLog(log, systemClock);
     this.#homes = cluster.weight === 0 ? this.#gateway() : this.#member();
@@ -306,7 +309,10 @@ class ClusterEngine implements Engine {
 
   #rerouted(): void {
     this.coordinator.map = this.parts.routes.now.map;
-    this.parts.log.info({ version: this.#record.version }, 'queues are routed anew');
+    const { version } = this.#record;
+    // Else another format of rows was fixed: the map knows what those may say.
+    if (version !== this.#routesTold) this.parts.log.info({ version }, 'queues are routed anew');
+    this.#routesTold = version;
   }
 
   #member(): ClusterMember {

@@ -15,6 +15,8 @@ const KINDS: Readonly<Record<Table, number>> = {
   items: 8,
   limits: 9,
   leaders: 10,
+  outbox: 11,
+  inbox: 12,
 };
 
 const TABLES_BY_KIND: ReadonlyMap<number, Table> = new Map(

@@ -19,7 +19,14 @@ export function ownKey(cluster: string, partition: number): string {
  * Rows of a table stand in hashes of at most about a thousand, so that none takes long to be read. Tokens of a partition are
  * as far from each other as there are partitions, hence their larger step.
  */
-const STEPS: Readonly<Partial<Record<Table, number>>> = { items: 1_024, progress: 1_024, tokens: 16_384, floor: 1_024 };
+const STEPS: Readonly<Partial<Record<Table, number>>> = {
+  items: 1_024,
+  progress: 1_024,
+  tokens: 16_384,
+  floor: 1_024,
+  outbox: 16_384,
+  inbox: 1_024,
+};
 /** Of tables with names for keys: into how many hashes they are divided, by a hash of the name. */
 const PARTS: Readonly<Partial<Record<Table, number>>> = { keys: 256, parks: 16, pauses: 1, sessions: 4 };
 

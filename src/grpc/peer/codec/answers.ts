@@ -101,6 +101,7 @@ function readSubmitResult(from: WireReader): SubmitResult {
   let survivorId: string | undefined;
   let supersededId: string | undefined;
   let retryAfter: number | undefined;
+  let onItsWay = false;
   for (let field = from.field(); field !== 0; field = from.field()) {
     if (field === 1) itemId = from.text();
     else if (field === 2) decision = from.number();
@@ -108,10 +109,11 @@ function readSubmitResult(from: WireReader): SubmitResult {
     else if (field === 4) survivorId = from.text();
     else if (field === 5) supersededId = from.text();
     else if (field === 6) retryAfter = from.ms();
+    else if (field === 7) onItsWay = from.flag();
     else from.skip();
   }
   from.leave(outer);
-  if (decision === DECISIONS.accept) return { decision: 'accept', itemId, supersededId };
+  if (decision === DECISIONS.accept) return { decision: 'accept', itemId, supersededId, ...(onItsWay && { onItsWay }) };
   return { decision: 'decline', itemId, reason: reasonOf(reason), survivorId, retryAfter };
 }
 

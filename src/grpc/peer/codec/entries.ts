@@ -27,6 +27,7 @@ export const TELL = {
   events: 11,
   watchEnds: 12,
   leaderReplies: 14,
+  deliverReplies: 18,
 } as const;
 
 /** Of a Call. */
@@ -39,6 +40,7 @@ export const CALL = {
   stampAt: 6,
   stampBy: 7,
   leader: 8,
+  deliver: 9,
 } as const;
 
 /** An entry of one or two numbers. */

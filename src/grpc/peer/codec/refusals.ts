@@ -1,7 +1,7 @@
 /** Refusals between sidecars: every one as it is, by the names of the port. */
 import type { FieldViolation, ItemRef, Refusal, SessionStamp } from '../../../coordinator.js';
 import { ITEM_STATES, LOSS_CAUSES, wordsOf } from '../../convert/words.js';
-import { absent, fromBytes, list, number, object, type Shape, text, toBytes, union, word } from './shapes.js';
+import { absent, flag, fromBytes, list, number, object, type Shape, text, toBytes, union, word } from './shapes.js';
 
 type Kind = Refusal['kind'];
 /** The member of the union that has this kind, alone or among others. */
@@ -50,7 +50,14 @@ const SHAPES: { readonly [K in Kind]: Shape<Of<K>> } = {
   draining: object({ kind: word('draining'), retryAfter: number }),
   store_unavailable: object({ kind: word('store_unavailable'), description: text, retryAfter: number }),
   no_home: object({ kind: word('no_home'), partition: number, description: text, retryAfter: number }),
-  other_group: object({ kind: word('other_group'), field: text, queue: text, group: text, other: text }),
+  other_group: object<Of<'other_group'>>({
+    kind: word('other_group'),
+    field: text,
+    queue: text,
+    group: text,
+    other: text,
+    unfixed: present(flag),
+  }),
   no_credentials: object({ kind: word('no_credentials'), description: text }),
   not_allowed: object({ kind: word('not_allowed'), principal: text, verb: text, what: text }),
   session_replaced: object<Of<'session_replaced'>>({

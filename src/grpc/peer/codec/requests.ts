@@ -3,8 +3,10 @@ import type {
   AckRequest,
   AcquireRequest,
   AwaitRequest,
+  DeliverRequest,
   DeQueueRequest,
   EnQueueRequest,
+  FollowUp,
   HelloRequest,
   NackRequest,
   NewItem,
@@ -90,14 +92,29 @@ export function writeAckRequest(out: WireWriter, { queue, key, token, result, fo
   out.text(2, key);
   out.number(3, tokenOf(token));
   if (result !== undefined) out.bytes(4, result);
-  for (const { queue: target, item } of followUps) {
-    const one = out.open(5, sizeOf(item));
-    out.text(1, target);
-    writeItem(out, 2, item);
-    out.close(one, sizeOf(item));
-  }
+  for (const followUp of followUps) writeFollowUp(out, 5, followUp);
   if (next !== undefined) writeAcquireIn(out, 6, next);
   out.close(start);
+}
+
+function writeFollowUp(out: WireWriter, field: number, { queue, item }: FollowUp): void {
+  const expected = sizeOf(item);
+  const start = out.open(field, expected);
+  out.text(1, queue);
+  writeItem(out, 2, item);
+  out.close(start, expected);
+}
+
+/** The fields of a DeliverCall behind its id. */
+export function writeDeliverRequest(out: WireWriter, { source, parcels }: DeliverRequest): void {
+  out.number(2, source);
+  for (const { stamp, followUps } of parcels) {
+    const expected = followUps.reduce((sum, { item }) => sum + sizeOf(item), 0);
+    const start = out.open(3, expected);
+    out.number(1, stamp);
+    for (const followUp of followUps) writeFollowUp(out, 2, followUp);
+    out.close(start, expected);
+  }
 }
 
 export function writeNackRequest(out: WireWriter, request: NackRequest): void {

@@ -85,6 +85,7 @@ function writeSubmitResult(out: WireWriter, result: SubmitResult): void {
   out.number(2, DECISIONS[result.decision]);
   if (result.decision === 'accept') {
     if (result.supersededId !== undefined) out.text(5, result.supersededId);
+    if (result.onItsWay === true) out.flag(7, true);
   } else {
     out.number(3, REASONS[result.reason]);
     if (result.survivorId !== undefined) out.text(4, result.survivorId);

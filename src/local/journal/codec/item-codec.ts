@@ -141,7 +141,7 @@ export function readContent(from: ByteReader, seed: number): Content {
   return readContentFields(from);
 }
 
-function writeContentFields(to: ByteWriter, { payload, headers }: Content): void {
+export function writeContentFields(to: ByteWriter, { payload, headers }: Content): void {
   to.bytes(payload);
   // One more than there are; 0: no headers.
   to.whole(headers === undefined ? 0 : headers.size + 1);
@@ -151,7 +151,8 @@ function writeContentFields(to: ByteWriter, { payload, headers }: Content): void
   }
 }
 
-function readContentFields(from: ByteReader): Content {
+/** @throws NotAValue */
+export function readContentFields(from: ByteReader): Content {
   const payload = from.bytes();
   const count = from.whole();
   if (count === 0) return { payload, headers: undefined };

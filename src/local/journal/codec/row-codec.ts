@@ -10,6 +10,7 @@ import { crc32 } from 'node:zlib';
 import type {
   DoneKeyRow,
   FloorRow,
+  InboxRow,
   ItemRef,
   ItemRow,
   LimitsRow,
@@ -26,6 +27,7 @@ import type { ByteWriter } from './byte-writer.js';
 import { readItem, readRefs, writeEnd, writeFinished, writeRefs } from './item-codec.js';
 import { readLeader, writeLeader } from './leader-codec.js';
 import { readOptional, writeOptional } from './optional.js';
+import { readParcel, writeParcel } from './parcel-codec.js';
 import { readToken, writeToken } from './token-codec.js';
 import { DEATH_CAUSES, PARK_CAUSES } from './words.js';
 
@@ -36,7 +38,7 @@ export type SimpleRow = Exclude<Row, ItemRow>;
 export type RowKey = number | Buffer;
 
 /** Tables whose keys are numbers; the rest have names for keys. */
-export const NUMBERED: ReadonlySet<Table> = new Set(['items', 'progress', 'tokens', 'floor']);
+export const NUMBERED: ReadonlySet<Table> = new Set(['items', 'progress', 'tokens', 'floor', 'outbox', 'inbox']);
 
 const TABLE_NUMBERS: Readonly<Record<Table | 'contents', number>> = {
   floor: 1,
@@ -50,6 +52,8 @@ const TABLE_NUMBERS: Readonly<Record<Table | 'contents', number>> = {
   contents: 9,
   limits: 10,
   leaders: 11,
+  outbox: 12,
+  inbox: 13,
 };
 
 /** What a checksum begins with. */
@@ -69,6 +73,10 @@ export function keyOf(id: RowId | Row): RowKey {
       return id.token;
     case 'floor':
       return 0;
+    case 'outbox':
+      return id.stamp;
+    case 'inbox':
+      return id.source;
     case 'keys':
       return names(id.queue, id.key, id.idempotencyKey);
     case 'parks':
@@ -152,6 +160,10 @@ function writeFields(to: ByteWriter, row: Exclude<SimpleRow, { readonly table: '
       return writeLimits(to, row);
     case 'leaders':
       return writeLeader(to, row);
+    case 'outbox':
+      return writeParcel(to, row);
+    case 'inbox':
+      return to.whole(row.stamp);
   }
 }
 
@@ -175,6 +187,10 @@ function readFields(from: ByteReader, table: Exclude<Table, 'items'>, key: RowKe
       return readLimits(from);
     case 'leaders':
       return readLeader(from);
+    case 'outbox':
+      return readParcel(from, numberOf(key));
+    case 'inbox':
+      return { table, source: numberOf(key), stamp: from.whole() } satisfies InboxRow;
   }
 }
 

@@ -146,6 +146,9 @@ function readEnding(from: ByteReader): EndingRow {
   }
 }
 
+/** In the place of a reason. Only where there is an outbox. */
+const ON_ITS_WAY = 255;
+
 function writeResults(this: ByteWriter, results: readonly SubmitResult[]): void {
   this.whole(results.length);
   for (const result of results) writeResult(this, result);
@@ -154,6 +157,7 @@ function writeResults(this: ByteWriter, results: readonly SubmitResult[]): void 
 function writeResult(to: ByteWriter, result: SubmitResult): void {
   to.text(result.itemId);
   if (result.decision === 'accept') {
+    if (result.onItsWay === true) return to.byte(ON_ITS_WAY);
     to.byte(0);
     writeOptional(to, result.supersededId, to.text);
     return;
@@ -173,6 +177,7 @@ function readResult(from: ByteReader): SubmitResult {
   const itemId = from.text();
   const reason = from.byte();
   if (reason === 0) return { decision: 'accept', itemId, supersededId: readOptional(from, from.text) };
+  if (reason === ON_ITS_WAY) return { decision: 'accept', itemId, supersededId: undefined, onItsWay: true };
   return {
     decision: 'decline',
     itemId,

@@ -58,6 +58,8 @@ class RowCheck implements Checked {
       case 'keys':
       case 'parks':
       case 'limits':
+      case 'outbox':
+      case 'inbox':
         break;
       case 'leaders':
         this.#takeLeader(row);

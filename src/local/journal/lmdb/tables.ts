@@ -8,19 +8,24 @@ import { NUMBERED, type RowKey } from '../codec/row-codec.js';
 import { accessError, journalError } from '../failures.js';
 
 /**
- * What a sidecar alone keeps. Limits that a person set are kept in clusters only: a directory has no table of them, so that
- * this version and the one before it read and write the same.
+ * What a sidecar alone keeps. Limits that a person set, and what goes from one partition to another, are kept in clusters only: a
+ * directory has no table of them, so that this version and the one before it read and write the same.
  */
-export type DiskTable = Exclude<Table, 'limits'>;
-export const DISK_TABLES: readonly DiskTable[] = TABLES.filter((table) => table !== 'limits');
+export type DiskTable = Exclude<Table, OfClusters>;
+type OfClusters = 'limits' | 'outbox' | 'inbox';
+export const DISK_TABLES: readonly DiskTable[] = TABLES.filter(isOfDisks);
 
 /** `contents` are those that are too large to stand in the row of their item. */
 export type StoredTable = DiskTable | 'contents';
 export const STORED_TABLES: readonly StoredTable[] = [...DISK_TABLES, 'contents'];
 
 export function diskTable(table: Table): DiskTable {
-  if (table === 'limits') throw new TypeError('limits that a person set are kept in a cluster only');
+  if (!isOfDisks(table)) throw new TypeError(`${table} are kept in a cluster only`);
   return table;
+}
+
+function isOfDisks(table: Table): table is DiskTable {
+  return table !== 'limits' && table !== 'outbox' && table !== 'inbox';
 }
 
 export const DATA_FILE = 'data.mdb';

@@ -1,0 +1,43 @@
+/**
+ * A follow-up from another group that can never be an item: its Ack was answered long ago, so nobody could be told. It becomes a
+ * dead letter of its queue, for a person to see.
+ */
+import type { NewItem } from '../contract/model.js';
+import { makeDeadLetter } from '../items/dead-letter.js';
+import { lineUp } from '../items/item-phase.js';
+import { itemById } from '../items/item-status.js';
+import { keepOnDisk } from '../items/kept-after-all.js';
+import { currentOrNewLane } from '../lane/current-lanes.js';
+import { restIfNew } from '../lane/phase.js';
+import { nameKeyless } from '../state/lane.js';
+import { Item, type Queue } from '../state/records.js';
+import type { CoreState } from '../state/state.js';
+import { NO_NUMBER } from '../structures/own-id.js';
+
+/**
+ * Its key does not stop for it, whatever `on_dead_letter` says: nothing that stands in the line came behind it.
+ *
+ * @param why for people
+ * @param id under which it is kept if another item has its own
+ */
+export function keepAsLetter(
+  state: CoreState,
+  queue: Queue,
+  newItem: NewItem,
+  why: string,
+  id: string,
+  now: number,
+): void {
+  const { key, payload, headers, idempotencyKey, itemId = id } = newItem;
+  const own = itemById(queue, itemId, now) === undefined ? itemId : id;
+  const lane = currentOrNewLane(state, queue, key, now);
+  state.itemSeq += 1;
+  const item = new Item(lane, own, payload, headers, idempotencyKey, now, state.itemSeq, 0, NO_NUMBER);
+  nameKeyless(lane, item);
+  lineUp(state, item, undefined);
+  item.lastError = why.slice(0, state.settings.limits.errorBytes);
+  if (queue.changes !== undefined) keepOnDisk(state, queue.changes, item);
+  queue.counters.submitted += 1;
+  makeDeadLetter(state, item, 'refused', now);
+  restIfNew(state, lane);
+}

@@ -1,0 +1,180 @@
+/**
+ * Parcels of another partition arrive: follow-ups of its Acks. Each is accepted once, whatever is sent again: the stamp up to
+ * which all are here is written in the batch that has what they brought. So nothing rests on any memory, of whichever side.
+ */
+import { CapacityPlan, countsLanes, lackRefusal, lacks } from '../admission/capacity.js';
+import { BatchWaits } from '../admission/dependants.js';
+import { DependencyCheck, isConcerned } from '../admission/dependency-check.js';
+import { keepAsLetter } from '../admission/lost-follow-up.js';
+import { submitItem } from '../admission/submit.js';
+import type { FollowUp, Refusal, Reply } from '../contract/model.js';
+import type { DeliverAnswer, DeliverRequest, Parcel } from '../contract/parcels.js';
+import { DRAINING, lettersFull } from '../contract/refusals.js';
+import { catchUpItems } from '../lane/current-lanes.js';
+import { findOrMakeQueue } from '../state/queues.js';
+import { Queue } from '../state/records.js';
+import type { CoreState } from '../state/state.js';
+import { followUpId } from '../structures/own-id.js';
+
+/**
+ * Accepts parcels in their order, as far as there is room. What can be accepted later holds up those behind it, because they are to
+ * stay in order; what never can becomes a dead letter.
+ *
+ * Refusals, when not even the first is accepted: DRAINING, NO_SUCH_QUEUE, QUEUE_FULL, MEMORY_FULL, LIMIT. All of them may end.
+ */
+export function deliver(
+  state: CoreState,
+  { source, parcels }: DeliverRequest,
+  reply: Reply<DeliverAnswer>,
+  now: number,
+): void {
+  const before = state.outgoing.inbox.get(source) ?? 0;
+  let upTo = before;
+  let stopped: Refusal | undefined;
+  for (const parcel of parcels) {
+    if (parcel.stamp <= upTo) continue;
+    stopped = accept(state, parcel, now);
+    if (stopped !== undefined) break;
+    upTo = parcel.stamp;
+  }
+  if (upTo > before) {
+    state.outgoing.inbox.set(source, upTo);
+    state.changes?.inbox(source);
+  }
+  const isElsewhere = stopped?.kind === 'no_home';
+  const isAnyHere = (parcels[0]?.stamp ?? 0) <= upTo;
+  // Also what is known already may be in a batch that is not written yet.
+  if (stopped === undefined || isElsewhere || isAnyHere)
+    state.effects.push({ kind: 'deliver', to: reply, answer: { upTo, isElsewhere } }, true);
+  else state.effects.push({ kind: 'refuse', to: reply, refusal: stopped }, true);
+}
+
+/** All follow-ups of a parcel, or none. @returns why none is */
+function accept(state: CoreState, parcel: Parcel, now: number): Refusal | undefined {
+  if (state.draining) return DRAINING;
+  const plan = new ParcelPlan(state, parcel.stamp, now);
+  for (const { queue: name, item } of parcel.followUps) {
+    const queue = findOrMakeQueue(state, name, now);
+    if (!(queue instanceof Queue)) return queue;
+    // S91: what is over by the clock ends before anything is counted.
+    catchUpItems(state, queue, [item], now);
+    plan.queues.push(queue);
+  }
+  const lack = plan.check(parcel.followUps);
+  if (lack === undefined) plan.apply(parcel.followUps);
+  return lack;
+}
+
+class ParcelPlan {
+  /** Of each follow-up, in their order. */
+  readonly queues: Queue[] = [];
+  /** Why a follow-up, by its place, can never be accepted. */
+  readonly #wrong = new Map<number, string>();
+  /** Together they cannot wait for what they name: each is looked at by itself. */
+  #areApart = false;
+
+  constructor(
+    private readonly state: CoreState,
+    private readonly stamp: number,
+    private readonly now: number,
+  ) {}
+
+  check(followUps: readonly FollowUp[]): Refusal | undefined {
+    const { state, now } = this;
+    const concerned = followUps.some(({ queue, item }) => isConcerned(state, queue, item));
+    const after = concerned ? new DependencyCheck(state, now) : undefined;
+    const plans = new Map<Queue, CapacityPlan>();
+    const mustCountLanes = countsLanes(state, followUps.length);
+    for (const [at, { item }] of followUps.entries()) {
+      const queue = this.#queueAt(at);
+      const plan = plans.get(queue) ?? new CapacityPlan(queue, now, after, mustCountLanes, undefined, true);
+      plans.set(queue, plan);
+      const refusal = plan.add(item, `follow_ups[${at}].item`);
+      if (refusal !== undefined) this.#wrong.set(at, whyOf(refusal));
+    }
+    const found = after?.check() ?? 0;
+    if (typeof found !== 'number' && found.kind === 'limit') return found;
+    this.#areApart = typeof found !== 'number';
+    const dependencies = typeof found === 'number' ? found : countAfter(followUps);
+    return this.#lack(plans, dependencies) ?? this.#lackOfLetters(followUps);
+  }
+
+  /** As for the follow-ups of an Ack, but for a queue that has less room than one parcel needs: there it comes alone. */
+  #lack(plans: ReadonlyMap<Queue, CapacityPlan>, dependencies: number): Refusal | undefined {
+    let bytes = 0;
+    let lanes = 0;
+    for (const [queue, { need }] of plans) {
+      bytes += need.bytes;
+      lanes += need.lanes;
+      const isAlone = need.entries > queue.policy.maxWaiting && queue.waiting === 0;
+      const entries = isAlone ? 0 : need.entries;
+      const lack = lacks(this.state, queue, { ...need, entries, bytes, lanes, dependencies });
+      if (lack !== undefined) return lackRefusal(this.state, queue, lack);
+    }
+    return undefined;
+  }
+
+  #lackOfLetters(followUps: readonly FollowUp[]): Refusal | undefined {
+    const letters = new Map<Queue, number>();
+    for (const at of followUps.keys()) {
+      if (!this.#areApart && !this.#wrong.has(at)) continue;
+      const queue = this.#queueAt(at);
+      letters.set(queue, (letters.get(queue) ?? 0) + 1);
+    }
+    for (const [queue, count] of letters) {
+      const { maxDeadLetters } = queue.policy;
+      // One that alone needs more than there may be would be held for ever.
+      const isRoom = queue.deadLetters.size === 0 || queue.deadLetters.size + count <= maxDeadLetters;
+      if (!isRoom) return lettersFull(queue.name, maxDeadLetters);
+    }
+    return undefined;
+  }
+
+  /** Precondition: {@link check} found nothing, in this very step. */
+  apply(followUps: readonly FollowUp[]): void {
+    const { state, now } = this;
+    const batch = this.#areApart ? undefined : BatchWaits.of(followUps.map(({ item }) => item));
+    for (const [at, { item }] of followUps.entries()) {
+      const queue = this.#queueAt(at);
+      const wrong = this.#wrong.get(at) ?? (this.#areApart ? this.#wrongAlone(queue, item, at) : undefined);
+      if (wrong !== undefined) keepAsLetter(state, queue, item, wrong, followUpId(this.stamp, at), now);
+      else if (this.#areApart) this.#submitAlone(queue, item);
+      else submitItem(state, queue, item, now, batch);
+    }
+    batch?.complete(state, now);
+  }
+
+  #wrongAlone(queue: Queue, item: FollowUp['item'], at: number): string | undefined {
+    const { state, now } = this;
+    const after = new DependencyCheck(state, now);
+    const plan = new CapacityPlan(queue, now, after, false, undefined, true);
+    const refusal = plan.add(item, `follow_ups[${at}].item`);
+    if (refusal !== undefined) return whyOf(refusal);
+    const found = after.check();
+    return typeof found === 'number' ? undefined : whyOf(found);
+  }
+
+  #submitAlone(queue: Queue, item: FollowUp['item']): void {
+    const batch = BatchWaits.of([item]);
+    submitItem(this.state, queue, item, this.now, batch);
+    batch?.complete(this.state, this.now);
+  }
+
+  #queueAt(at: number): Queue {
+    const queue = this.queues[at];
+    if (queue === undefined) throw new TypeError(`follow-up ${at} without its queue`);
+    return queue;
+  }
+}
+
+function countAfter(followUps: readonly FollowUp[]): number {
+  return followUps.reduce((sum, { item }) => sum + (item.after?.length ?? 0), 0);
+}
+
+/** For `last_error` of a dead letter. */
+function whyOf(refusal: Refusal): string {
+  if (refusal.kind === 'no_such_queue')
+    return `a follow-up that waits for an item of ${refusal.queue}, which is no queue`;
+  const first = refusal.kind === 'bad_request' ? refusal.violations[0] : undefined;
+  return `a follow-up that could not be accepted: ${first === undefined ? refusal.kind : `${first.field}: ${first.description}`}`;
+}

@@ -1,0 +1,39 @@
+/** What one partition of a cluster and another say to each other about follow-ups of Acks, each as a step. */
+import type { FollowUp, Reply } from '../contract/model.js';
+import type { DeliverAnswer, DeliverRequest, Parcel } from '../contract/parcels.js';
+import { deliver } from './deliver.js';
+import { delivered, parcelsFor, sendElsewhere } from './delivered.js';
+import { Steps } from './steps.js';
+
+export abstract class PartitionCalls extends Steps {
+  /** What Acks of another partition want submitted here. It never waits. */
+  deliver(request: DeliverRequest, reply: Reply<DeliverAnswer>, now: number): void {
+    this.begin(now);
+    deliver(this.state, request, reply, now);
+    this.finish(undefined, now);
+  }
+
+  /** Partitions for which follow-ups of Acks are kept, and how many parcels that are. */
+  get outgoing(): { readonly targets: readonly number[]; readonly size: number } {
+    const { outgoing } = this.state;
+    return { targets: [...outgoing.targets()], size: outgoing.size };
+  }
+
+  /** The next ones for this partition that are on disk, in order; they stay until it is known that they are there. */
+  parcelsFor(target: number): readonly Parcel[] {
+    return parcelsFor(this.state, target);
+  }
+
+  /** The partition has all parcels up to this stamp. */
+  delivered(target: number, upTo: number, now: number): void {
+    this.begin(now);
+    delivered(this.state, target, upTo);
+    this.finish(undefined, now);
+  }
+
+  /** The next parcel for this partition has a queue that is not there. @returns false: nothing has changed */
+  sendElsewhere(target: number, targetOf: (followUp: FollowUp) => number, now: number): boolean {
+    this.begin(now);
+    return this.finish(sendElsewhere(this.state, target, targetOf), now);
+  }
+}

@@ -1,0 +1,25 @@
+/** What goes from one partition of a cluster to another. */
+import type { FollowUp } from './model.js';
+
+/** What Acks of one partition want submitted in another one. */
+export interface DeliverRequest {
+  /** The partition of the Acks. */
+  readonly source: number;
+  /** By their stamps, which grow. */
+  readonly parcels: readonly Parcel[];
+}
+
+/** The follow-ups of one Ack to one partition. */
+export interface Parcel {
+  /** A token of the source: larger than that of any parcel before it, of whatever home. */
+  readonly stamp: number;
+  /** Each with its id. */
+  readonly followUps: readonly FollowUp[];
+}
+
+export interface DeliverAnswer {
+  /** All parcels up to this stamp are there, now or since long. */
+  readonly upTo: number;
+  /** The one behind them is not, and has a queue that is not there (any more). */
+  readonly isElsewhere: boolean;
+}

@@ -1,0 +1,66 @@
+/**
+ * What goes from one partition of a cluster to another: follow-ups of Acks to queues of other groups. A parcel is kept here
+ * from its Ack until the other partition is known to have it; there it is known by its stamp. Only parcels leave that are on disk.
+ */
+import type { FollowUp } from '../contract/model.js';
+import type { Parcel } from '../contract/parcels.js';
+
+export class OutgoingParcel implements Parcel {
+  /** Its row is in the store: it may be sent. */
+  isWritten = false;
+  constructor(
+    readonly stamp: number,
+    /** The partition to which it goes. */
+    readonly target: number,
+    readonly followUps: readonly FollowUp[],
+    /** As they are charged against payload memory. */
+    readonly bytes: number,
+  ) {}
+}
+
+export class Outgoing {
+  /** By the partition to which they go; each line in the order of stamps, which is that of the Acks. Never an empty one. */
+  readonly #lines = new Map<number, Map<number, OutgoingParcel>>();
+  /** The stamp up to which all parcels of another partition are here. */
+  readonly inbox = new Map<number, number>();
+  #size = 0;
+
+  /** Parcels of all lines. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The partitions for which there is something. */
+  targets(): Iterable<number> {
+    return this.#lines.keys();
+  }
+
+  /** In the order of their stamps. */
+  line(target: number): Iterable<OutgoingParcel> {
+    return this.#lines.get(target)?.values() ?? [];
+  }
+
+  *all(): Generator<OutgoingParcel> {
+    for (const line of this.#lines.values()) yield* line.values();
+  }
+
+  has({ target, stamp }: OutgoingParcel): boolean {
+    return this.#lines.get(target)?.has(stamp) === true;
+  }
+
+  /** Precondition: its stamp is larger than those in its line. */
+  add(parcel: OutgoingParcel): void {
+    const line = this.#lines.get(parcel.target) ?? new Map<number, OutgoingParcel>();
+    if (line.size === 0) this.#lines.set(parcel.target, line);
+    line.set(parcel.stamp, parcel);
+    this.#size += 1;
+  }
+
+  /** Precondition: it is there. */
+  delete({ target, stamp }: OutgoingParcel): void {
+    const line = this.#lines.get(target);
+    if (line?.delete(stamp) !== true) return;
+    this.#size -= 1;
+    if (line.size === 0) this.#lines.delete(target);
+  }
+}
