@@ -31,6 +31,12 @@ export function connectError(
     );
   if (code === '3D000') return storeError('unfit', `${server} has no database ${JSON.stringify(database)}`, error);
   if (code === '42501') return storeError('unfit', `${server}: ${text}`, error);
+  if (/Unknown authenticationOk message/.test(text))
+    return storeError(
+      'unfit',
+      `${server} wants a way to log in that this version does not know, as GSSAPI or SSPI (its pg_hba.conf says which for ${user}: scram-sha-256 is known)`,
+      error,
+    );
   if (/does not support SSL/.test(text))
     return storeError(
       'unfit',
