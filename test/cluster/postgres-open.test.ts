@@ -143,6 +143,16 @@ describe('opening a store in PostgreSQL', needs([POSTGRES]), () => {
     assert.equal(store.name, at('HERE/postgres'));
   });
 
+  it('S563: who may have no more connections is told by whose limit', async (t) => {
+    const raw = await RawPostgres.connect(t, postgres().url);
+    await raw.ask('CREATE ROLE few LOGIN CONNECTION LIMIT 1');
+    await raw.ask('GRANT CREATE ON DATABASE postgres TO few');
+    await assert.rejects(
+      openPostgresStore(at('few@HERE/postgres'), OPTIONS),
+      /lets nobody more in: too many connections for role "few"/,
+    );
+  });
+
   it('S501, S558: a user without rights is told what to run; with what that grants it is a sidecar, and no more', async (t) => {
     const fresh = await TestPostgres.start(t);
     const raw = await RawPostgres.connect(t, fresh.url);

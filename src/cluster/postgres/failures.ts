@@ -51,7 +51,7 @@ function reasonOf({ host }: EngineHost, code: string, text: string): string {
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `no machine is known as ${host}`;
   if (code === 'ECONNREFUSED') return 'nothing listens there';
   if (code === '57P03') return `it is not ready: ${text}`;
-  if (code === '53300') return `it has as many connections as max_connections allows`;
+  if (code === '53300') return `it lets nobody more in: ${text} (max_connections, or the limit of a role or database)`;
   if (/^ERR_SSL|^ERR_TLS|CERT|SELF_SIGNED|EPROTO|UNABLE_TO/.test(code))
     return `TLS failed with ${code} (NODE_EXTRA_CA_CERTS names a CA of your own)`;
   return LOST.test(text + code) ? 'it closed the connection' : text;
