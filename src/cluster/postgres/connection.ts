@@ -20,7 +20,7 @@ export interface Patience {
   readonly clock: Clock;
 }
 
-export interface Warning {
+interface Warning {
   readonly code: string;
   readonly message: string;
 }
