@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
+import { TLSSocket } from 'node:tls';
 import { postgresAddress } from '../../src/cluster/postgres/address.js';
 import { PostgresConnection } from '../../src/cluster/postgres/connection.js';
 import { standbysIn } from '../../src/cluster/postgres/standbys.js';
@@ -12,6 +13,7 @@ import { systemClock } from '../../src/local/clock.js';
 import { JournalError, type JournalProblem } from '../../src/local/journal/journal.js';
 import { keyturn } from '../cli/keyturn-process.js';
 import { itemRow, puts } from '../local/journal/rows.js';
+import { Authority } from '../support/certificates.js';
 import { LossyProxy } from '../support/cluster/lossy-proxy.js';
 import { RawPostgres } from '../support/cluster/raw-postgres.js';
 import { needs } from '../support/needed-program.js';
@@ -106,6 +108,21 @@ describe('opening a store in PostgreSQL', needs([POSTGRES]), () => {
     await assert.rejects(opening, /no answer within 50 ms/);
   });
 
+  for (const [what, answer, says] of [
+    [
+      'that wants a Kerberos ticket',
+      [0x52, 0, 0, 0, 8, 0, 0, 0, 7],
+      /wants a way to log in that this version does not know/,
+    ],
+    ['that sends what is none of its messages', [0x54, 0, 0, 0, 6, 0, 9], /cannot be reached: .*out of range/],
+  ] as const)
+    for (const tls of [false, true])
+      it(`S561: is refused for a server ${what}${tls ? ', over TLS' : ''}, and the process lives`, async (t) => {
+        const port = await stranger(t, Buffer.from(answer), tls);
+        const url = `postgres://u:geheim@127.0.0.1:${port}/db?sslmode=${tls ? 'require' : 'disable'}`;
+        await assert.rejects(openPostgresStore(url, OPTIONS), says);
+      });
+
   it('is refused for a PostgreSQL that loses what it has written when its machine fails', async (t) => {
     const careless = await TestPostgres.start(t, ['fsync=off']);
     await assert.rejects(openPostgresStore(careless.url, OPTIONS), /has fsync = off, .*it has to be on/);
@@ -124,6 +141,15 @@ describe('opening a store in PostgreSQL', needs([POSTGRES]), () => {
     const store = await openPostgresStore(at('someone:ge%3Ah%40eim@HERE/postgres'), OPTIONS);
     t.after(() => store.close());
     assert.equal(store.name, at('HERE/postgres'));
+  });
+
+  it('S563: who may have no more connections is told by whose limit', async (t) => {
+    const raw = await RawPostgres.connect(t, postgres().url);
+    await raw.ask('CREATE ROLE few LOGIN CONNECTION LIMIT 0');
+    await assert.rejects(
+      openPostgresStore(at('few@HERE/postgres'), OPTIONS),
+      /lets nobody more in: too many connections for role "few"/,
+    );
   });
 
   it('S501, S558: a user without rights is told what to run; with what that grants it is a sidecar, and no more', async (t) => {
@@ -210,6 +236,28 @@ describe('opening a store in PostgreSQL', needs([POSTGRES]), () => {
     await assert.rejects(openPostgresStore(fresh.url, OPTIONS), /are of version 99, and this sidecar knows 1/);
   });
 });
+
+/** Says this to whatever it is told first. @returns its port */
+async function stranger(t: TestContext, answer: Buffer, tls: boolean): Promise<number> {
+  const { cert, key } = await (await Authority.make('an authority')).issue({ name: 'stranger', use: 'server' });
+  const server = createServer((socket) => {
+    t.after(() => socket.destroy());
+    socket.once('data', () => {
+      if (!tls) return socket.write(answer);
+      socket.write('S');
+      const secure = new TLSSocket(socket, { isServer: true, cert, key });
+      secure.on('error', () => undefined);
+      return secure.once('data', () => secure.write(answer));
+    });
+    socket.on('error', () => undefined);
+  });
+  server.listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  return address.port;
+}
 
 describe('synchronous_standby_names', () => {
   for (const [setting, count] of [

@@ -1,15 +1,25 @@
-import { describe, type TestContext } from 'node:test';
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
 import { openPostgresRegistry } from '../../src/cluster/registry/postgres/postgres-registry.js';
 import type { Registry } from '../../src/cluster/registry/registry.js';
 import { HELD } from '../support/cluster/held-clock.js';
 import { needs } from '../support/needed-program.js';
 import { POSTGRES, type TestPostgres } from '../support/postgres.js';
 import { PostgresScene, sharedPostgres } from './postgres-scene.js';
-import { type RegistryPlace, registrySuite } from './registry-suite.js';
+import { member, type RegistryPlace, registrySuite } from './registry-suite.js';
 
 describe('with a real PostgreSQL', needs([POSTGRES]), () => {
   const postgres = sharedPostgres();
   registrySuite('the registry in PostgreSQL', (t) => placeIn(t, postgres()));
+
+  it('S562: a server whose clock is set back, or another one whose clock is behind, keeps no dead member for as long', async (t) => {
+    const place = await placeIn(t, postgres());
+    const registry = await place.open();
+    for (const id of ['dead', 'living']) await registry.join(member(id), 60_000);
+    await place.pass(-3_600_000);
+    assert.equal(await registry.renew(member('living'), 60_000), true);
+    assert.deepEqual(await registry.members(), [member('living')]);
+  });
 });
 
 async function placeIn(t: TestContext, postgres: TestPostgres): Promise<RegistryPlace> {

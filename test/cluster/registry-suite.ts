@@ -18,7 +18,7 @@ export interface RegistryPlace {
 
 const LONG = 600_000;
 
-function member(id: string, differences: Partial<Member> = {}): Member {
+export function member(id: string, differences: Partial<Member> = {}): Member {
   const about = {
     name: `host-${id}`,
     address: '10.0.0.1:7423',

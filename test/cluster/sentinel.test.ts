@@ -203,6 +203,29 @@ describe('a real Redis behind sentinels', needs([REDIS]), () => {
     });
   });
 
+  it('S564: a sentinel whose machine is gone holds nobody up, if most of them answer', async (t) => {
+    const redis = await TestRedis.start(t);
+    const gone = createServer((socket) => void t.after(() => socket.destroy()));
+    gone.listen(0, '127.0.0.1');
+    t.after(() => gone.close());
+    await once(gone, 'listening');
+    const address = gone.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const says = () => ({ port: redis.port, epoch: 1 });
+    const ports = [address.port, await fakeSentinel(t, says), await fakeSentinel(t, says)];
+    const clock = new FakeClock();
+    const url = `redis+sentinel://${ports.map((port) => `127.0.0.1:${port}`).join(',')}/${MASTER}`;
+    const begun = clock.now();
+    let isOpen = false;
+    const opening = opened(t, url, { clock }).then(() => (isOpen = true));
+    await until('it is open', async () => {
+      clock.advance(10);
+      return isOpen;
+    });
+    await opening;
+    assert.ok(clock.now() - begun < OPTIONS.startDeadline, `${clock.now() - begun} ms`);
+  });
+
   it('S462: what is wrong is told: nobody there, no such master, a wrong password', async (t) => {
     const redis = await TestSentinels.start(t, 0);
     const refused: readonly (readonly [url: string, problem: JournalProblem, says: RegExp])[] = [

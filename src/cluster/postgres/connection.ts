@@ -7,6 +7,7 @@ import type { Connection } from '../connections/pool.js';
 import { storeError } from '../store/partition/failures.js';
 import type { PostgresAddress } from './address.js';
 import { connectError, replyError } from './failures.js';
+import { guardStream } from './guarded-stream.js';
 import type { Answer, Statement, Value } from './statement.js';
 
 /** With the first connection: most sidecars need none. */
@@ -19,7 +20,7 @@ export interface Patience {
   readonly clock: Clock;
 }
 
-export interface Warning {
+interface Warning {
   readonly code: string;
   readonly message: string;
 }
@@ -104,6 +105,8 @@ export class PostgresConnection implements Connection {
     // Errors are told by what was asked; without a listener they would end the process.
     client.on('error', () => undefined);
     socket.on('error', () => undefined);
+    guardStream(socket);
+    client.connection.on('sslconnect', () => guardStream(client.connection.stream));
     let isLate = false;
     let callOff = () => {};
     // The library knows no way to give up a connection that is being made.

@@ -31,6 +31,12 @@ export function connectError(
     );
   if (code === '3D000') return storeError('unfit', `${server} has no database ${JSON.stringify(database)}`, error);
   if (code === '42501') return storeError('unfit', `${server}: ${text}`, error);
+  if (/Unknown authenticationOk message/.test(text))
+    return storeError(
+      'unfit',
+      `${server} wants a way to log in that this version does not know, as GSSAPI or SSPI (its pg_hba.conf says which for ${user}: scram-sha-256 is known)`,
+      error,
+    );
   if (/does not support SSL/.test(text))
     return storeError(
       'unfit',
@@ -45,7 +51,7 @@ function reasonOf({ host }: EngineHost, code: string, text: string): string {
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `no machine is known as ${host}`;
   if (code === 'ECONNREFUSED') return 'nothing listens there';
   if (code === '57P03') return `it is not ready: ${text}`;
-  if (code === '53300') return `it has as many connections as max_connections allows`;
+  if (code === '53300') return `it lets nobody more in: ${text} (max_connections, or the limit of a role or database)`;
   if (/^ERR_SSL|^ERR_TLS|CERT|SELF_SIGNED|EPROTO|UNABLE_TO/.test(code))
     return `TLS failed with ${code} (NODE_EXTRA_CA_CERTS names a CA of your own)`;
   return LOST.test(text + code) ? 'it closed the connection' : text;

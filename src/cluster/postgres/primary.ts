@@ -44,7 +44,7 @@ export class Primary {
     const found = await this.#search(deadline);
     const { host, connection, system, timeline } = found;
     this.#last = host;
-    this.#seen = found;
+    this.#seen = { system, timeline };
     return { connection, identity: `${system} ${timeline}` };
   }
 
@@ -70,8 +70,8 @@ export class Primary {
       if (found.length > 0 && hosts.length > 1) await this.#within(GRACE, Promise.all(asked.values()));
     }
     isOver = true;
-    const [best, ...others] = found.sort((a, b) => b.timeline - a.timeline);
-    for (const { connection } of others) connection.destroy();
+    const best = latest(hosts.flatMap((host) => found.find((one) => one.host === host) ?? []));
+    for (const { connection } of found) if (connection !== best?.connection) connection.destroy();
     if (best === undefined) throw this.#failure(hosts.map((host) => failed.get(host)));
     return best;
   }
@@ -113,6 +113,12 @@ export class Primary {
     const why = failed.map((error) => (error instanceof Error ? error.message.split('; ')[0] : '')).join('; ');
     return storeError('io', `none of ${this.address.name} takes writes: ${why}`, first);
   }
+}
+
+/** @param found in the order of the address: of servers that have nothing to do with each other the first one counts */
+function latest([first, ...others]: readonly Found[]): Found | undefined {
+  if (first === undefined) return undefined;
+  return others.reduce((best, one) => (one.system === best.system && one.timeline > best.timeline ? one : best), first);
 }
 
 /** Those that have not failed; what was found ends the wait for all of them. */

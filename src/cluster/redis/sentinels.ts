@@ -11,6 +11,9 @@ import type { RedisSource } from './source.js';
 /** How often all sentinels are asked, ms: a master that is cut off from them answers on, and has been replaced. */
 const ASK_EVERY = 1_000;
 
+/** When most sentinels have answered the others are waited for so long, ms. */
+const GRACE = 250;
+
 const REFUSED = /has no password, and one is given|refuses user or password/;
 
 /** What a sentinel says. */
@@ -96,7 +99,7 @@ export class Sentinels implements RedisSource {
 
   /** @throws JournalError */
   async #ask(deadline: number): Promise<Told> {
-    const asked = await Promise.allSettled(this.#address.hosts.map((host) => this.#askOne(host, deadline)));
+    const asked = await this.#answers(this.#address.hosts.map((host) => this.#askOne(host, deadline)));
     const answers = asked.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
     const [latest] = answers.sort((a, b) => b.epoch - a.epoch);
     if (latest !== undefined && this.#isBelieved(latest, answers.length)) return latest;
@@ -107,6 +110,27 @@ export class Sentinels implements RedisSource {
     const [failed] = asked.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
     if (failed instanceof JournalError && failed.problem === 'unfit') throw failed;
     throw storeError('io', `no sentinel of ${this.name} answers: ${textOf(failed)}`, failed);
+  }
+
+  /** Of all of them, or of most: one whose machine is gone says nothing until the deadline, whatever that is. */
+  #answers(asked: readonly Promise<readonly Told[]>[]): Promise<readonly PromiseSettledResult<readonly Told[]>[]> {
+    const settled: PromiseSettledResult<readonly Told[]>[] = [];
+    return new Promise((resolve) => {
+      let callOff = () => {};
+      const took = (one: PromiseSettledResult<readonly Told[]>) => {
+        settled.push(one);
+        callOff();
+        const answered = settled.filter(({ status }) => status === 'fulfilled').length;
+        if (settled.length === asked.length) resolve(settled);
+        else if (answered * 2 > asked.length) callOff = this.clock.after(GRACE, () => resolve([...settled]));
+      };
+      for (const one of asked) {
+        one.then(
+          (value) => took({ status: 'fulfilled', value }),
+          (reason: unknown) => took({ status: 'rejected', reason }),
+        );
+      }
+    });
   }
 
   /** A few that know less than was told already are cut off. Most of them are not: they have been set up anew. */

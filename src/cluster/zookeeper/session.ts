@@ -49,6 +49,8 @@ export class ZooKeeperSession {
   #at: number;
   readonly #waiting = new Set<Waiting>();
   #isOpening = false;
+  /** Servers that were tried one after the other, and did not let it in. */
+  #vain = 0;
   #isOver = false;
   #isClosed = false;
   /** Why there is no connection. */
@@ -161,8 +163,9 @@ export class ZooKeeperSession {
     this.#connection = undefined;
     for (let tried = 1; this.#waiting.size > 0; tried += 1) {
       try {
-        // One that takes the connection and says nothing leaves time for another one.
-        const connection = await this.#openOne(hosts.length > 1 ? deadline / 2 : deadline);
+        // One that takes the connection and says nothing leaves time for another one. If none of them answers in that time, they are slow.
+        const isSlow = this.#vain >= hosts.length;
+        const connection = await this.#openOne(hosts.length > 1 && !isSlow ? deadline / 2 : deadline);
         if (this.#isClosed) connection.leave();
         else this.#take(connection);
         break;
@@ -190,6 +193,7 @@ export class ZooKeeperSession {
     this.#session = { id, password };
     this.#negotiated = timeout;
     this.#connection = connection;
+    this.#vain = 0;
     this.#trouble = undefined;
     connection.onNotice = (path) => this.options.onNotice?.(path);
     for (const { begin } of [...this.#waiting]) begin(connection);
@@ -206,6 +210,7 @@ export class ZooKeeperSession {
     this.#trouble = asJournalError(this.address, error);
     if (this.#trouble.problem === 'unfit') for (const { fail } of [...this.#waiting]) fail(this.#trouble);
     this.#at += 1;
+    this.#vain += 1;
     return false;
   }
 

@@ -11,10 +11,12 @@ import { JuteReader, JuteWriter } from '../../../src/cluster/zookeeper/jute.js';
 import { check, getChildren, multi, sync } from '../../../src/cluster/zookeeper/requests.js';
 import { ZooKeeperSession } from '../../../src/cluster/zookeeper/session.js';
 import { JournalError } from '../../../src/local/journal/journal.js';
+import { until } from '../../cli/keyturn-process.js';
 import { HELD, HeldClock } from '../../support/cluster/held-clock.js';
+import { FakeClock } from '../../support/fake-clock.js';
 
 type Answer = (xid: number, type: number, socket: Socket) => Buffer | undefined;
-type Greeting = (id: bigint, connection: number, password: Buffer) => Buffer;
+type Greeting = (id: bigint, connection: number, password: Buffer) => Buffer | Promise<Buffer>;
 
 const WELCOME: Greeting = (id) =>
   new JuteWriter()
@@ -60,7 +62,7 @@ class StrangeServer {
             from.int();
             from.long();
             from.int();
-            socket.write(greeting(from.long(), number, from.bytes()));
+            void Promise.resolve(greeting(from.long(), number, from.bytes())).then((welcome) => socket.write(welcome));
           }
         }
       });
@@ -93,6 +95,31 @@ function asks(session: ZooKeeperSession): Promise<unknown> {
 function isUnknown(pattern: RegExp): (error: unknown) => boolean {
   return (error) => error instanceof JournalError && error.problem === 'io' && pattern.test(error.message);
 }
+
+describe('servers that take their time', () => {
+  it('S565: are waited for longer when each of them was tried in vain', async (t) => {
+    const clock = new FakeClock();
+    const slow = await StrangeServer.start(
+      t,
+      () => undefined,
+      (id, ...rest) => new Promise((resolve) => void clock.after(300, () => resolve(WELCOME(id, ...rest)))),
+    );
+    const at = `127.0.0.1:${slow.port}`;
+    const address = zooKeeperAddress(`zookeeper://${at},${at},${at}`);
+    const session = new ZooKeeperSession(address, { clock, deadline: 500, timeout: 4_000 });
+    t.after(() => session.abandon());
+    await until('one of them is used', async () => {
+      const used = session.use(async () => true).catch(() => false);
+      let isTried: boolean | undefined;
+      void used.then((is) => (isTried = is));
+      while (isTried === undefined) {
+        clock.advance(10);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      return isTried;
+    });
+  });
+});
 
 const WRONG: readonly (readonly [what: string, answer: Answer, pattern: RegExp])[] = [
   ['answers another request', (xid) => answerTo(xid + 1).frame(), /an answer to 2, which was not asked now/],

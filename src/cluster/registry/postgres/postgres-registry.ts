@@ -38,9 +38,15 @@ const RENEW = new Statement(
 WHERE cluster = $1::text AND id = $2::text AND expires > clock_timestamp() RETURNING 1`,
 );
 const LEAVE = new Statement('leave', 'DELETE FROM keyturn.members WHERE cluster = $1::text AND id = $2::text');
+/**
+ * No session lasts for longer. What is to end later was written before the clock was set back, or by a server whose clock was ahead: who
+ * lives writes it anew with the next renewal, who does not would be a member for as long as the clock was set back.
+ */
+const LONGEST = `interval '10 min'`;
 const MEMBERS = new Statement(
   'members',
-  `SELECT body FROM keyturn.members WHERE cluster = $1::text AND expires > clock_timestamp()
+  `SELECT body FROM keyturn.members
+WHERE cluster = $1::text AND expires > clock_timestamp() AND expires <= clock_timestamp() + ${LONGEST}
 ORDER BY id COLLATE "C" LIMIT ${MOST_MEMBERS}`,
 );
 /** The larger epoch wins. */
