@@ -22,7 +22,7 @@ export interface SocketSize {
   readonly pairs: number;
 }
 
-const SIZE: SocketSize = { plan: { rounds: 9, most: 21, laps: 4 }, calls: 1_000, pairs: 20_000 };
+const SIZE: SocketSize = { plan: { rounds: 9, most: 21, laps: 3 }, calls: 500, pairs: 20_000 };
 
 export const socket: Row = {
   what: 'a Unix socket against TCP over loopback: unary calls one at a time, and pairs on one session; one call against one command of Redis',
