@@ -13,7 +13,8 @@ import { hasRedis, REDIS, RedisLocks, startRedis } from '../peers/redis.js';
 import { interleave, type Lap, type Plan } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
-const KEY = 'customer-4711';
+/** Held all the time: none of those that pairs take. */
+const KEY = 'held';
 
 export interface SocketSize {
   readonly plan: Plan;
