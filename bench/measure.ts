@@ -1,5 +1,5 @@
 /** The arithmetic of the benchmark: from the rounds of a figure to the line that is printed and kept. */
-import { medianInterval } from './against/interval.js';
+import { FEWEST, medianInterval } from './against/interval.js';
 
 export type Better = 'higher' | 'lower';
 
@@ -135,6 +135,13 @@ export function lineOf(measuredBy: string, figure: Figure): Line {
   const verdict = judge(ratio, told.better, told.enough, told.aim);
   const range = { spread: spread(ratios), interval: intervalOf(ratios), cpu: cpuOf(rounds) };
   return { row, ...told, value, peer, peerValue, ratio, ...range, verdict };
+}
+
+/** @throws when a figure was measured so seldom that it has no interval: nobody could tell what it is worth */
+export function mustHaveIntervals(figures: readonly Figure[]): void {
+  for (const { part, what, outcome } of figures)
+    if (outcome.is === 'measured' && outcome.rounds.length < FEWEST)
+      throw new RangeError(`${part ?? what}: ${outcome.rounds.length} rounds have no interval; ${FEWEST} have one`);
 }
 
 function intervalOf(values: readonly number[]): Bounds | undefined {

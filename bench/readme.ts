@@ -25,7 +25,7 @@ const DURABILITY: Marks = {
 const DURABLE_ROWS: ReadonlySet<string> = new Set(['durable', 'recovery', 'choices', 'tenmillion']);
 
 const METHOD =
-  'Each row runs in a process of its own, and servers in others, over loopback. Keyturn and its peer take turns, lap by lap; figures are medians of the rounds. The ratio is what counts: the median of those of the rounds, with its 95 % interval (of the values where there is no peer); where there is none, how far the rounds spread. CPU is the time of all threads for an operation, Keyturn / peer, where the row measures it. Absolute figures are no claim.';
+  'Each row runs in a process of its own, and servers in others, over loopback. Keyturn and its peer take turns, lap by lap; figures are medians of the rounds. The ratio is what counts: the median of those of the rounds, with its 95 % interval (of the values where there is no peer); where there is none, how far the rounds spread. CPU is the time of all threads of the server for an operation, Keyturn / peer, where the row measures it (of the process itself where there is no server; of BullMQ that of its Redis alone). Absolute figures are no claim.';
 
 /** Throws when the page has no place for them. */
 export function withResults(page: string, run: KeptRun): string {

@@ -4,7 +4,7 @@
  * omission: G. Tene, "How NOT to Measure Latency").
  */
 import { Random } from '../../src/core/structures/random.js';
-import type { Turn } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
+import { Decision, type Turn } from '../../src/grpc/gen/keyturn/v1/coordinator.js';
 import { makeKeys } from '../coordinator.js';
 import { outcomeValue, type SessionStream } from './session-stream.js';
 import { ack, acquire, newItem, seconds, submit } from './wire.js';
@@ -36,6 +36,8 @@ const WAIT = seconds(5);
 const TICK = 1;
 const ITEMS_PER_SUBMIT = 500;
 
+type Sending = Pick<SessionStream, 'send'>;
+
 /** One producer and one worker, each on a session of its own that has said hello. */
 export class OpenLoop {
   readonly #keys: readonly string[];
@@ -48,8 +50,8 @@ export class OpenLoop {
   #done: () => void = () => undefined;
 
   constructor(
-    private readonly producer: SessionStream,
-    private readonly worker: SessionStream,
+    private readonly producer: Sending,
+    private readonly worker: Sending,
     private readonly offered: Offered,
   ) {
     this.#keys = makeKeys(offered.keys);
@@ -91,7 +93,8 @@ export class OpenLoop {
     const items = Array.from({ length: to - from }, (_, index) => this.#item(from + index));
     this.producer.send(submit(items), (outcome) => {
       const { results } = outcomeValue(outcome, 'submit');
-      if (results.length !== items.length) throw new Error(`of ${items.length} items ${results.length} were answered`);
+      const accepted = results.filter(({ decision }) => decision === Decision.DECISION_ACCEPT).length;
+      if (accepted !== items.length) throw new Error(`of ${items.length} items ${accepted} were accepted`);
     });
   }
 

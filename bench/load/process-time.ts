@@ -4,11 +4,13 @@ import { readdir, readFile } from 'node:fs/promises';
 /** Of the clock in which Linux counts it, on every machine: 100 a second (`USER_HZ`). */
 const TICKS = 100;
 /** In /proc/PID/stat, after the name, which may contain anything. */
-const FIELD = { parent: 1, user: 11, system: 12 } as const;
+const FIELD = { parent: 1, user: 11, system: 12, childrenUser: 13, childrenSystem: 14 } as const;
 
 interface Times {
   readonly parent: number;
   readonly seconds: number;
+  /** Of its children that have ended. */
+  readonly ended: number;
 }
 
 /**
@@ -19,7 +21,7 @@ export async function cpuSecondsOf(pid: number): Promise<number> {
   const own = await timesOf(pid);
   if (own === undefined) return Number.NaN;
   const others = await Promise.all((await pids()).map(timesOf));
-  return others.reduce((sum, times) => (times?.parent === pid ? sum + times.seconds : sum), own.seconds);
+  return others.reduce((sum, times) => (times?.parent === pid ? sum + times.seconds : sum), own.seconds + own.ended);
 }
 
 async function pids(): Promise<number[]> {
@@ -32,6 +34,10 @@ async function timesOf(pid: number): Promise<Times | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => undefined);
   if (stat === undefined) return undefined;
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const ticks = Number(fields[FIELD.user]) + Number(fields[FIELD.system]);
-  return { parent: Number(fields[FIELD.parent]), seconds: ticks / TICKS };
+  const field = (name: keyof typeof FIELD) => Number(fields[FIELD[name]]);
+  return {
+    parent: field('parent'),
+    seconds: (field('user') + field('system')) / TICKS,
+    ended: (field('childrenUser') + field('childrenSystem')) / TICKS,
+  };
 }

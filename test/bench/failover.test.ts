@@ -8,8 +8,10 @@ test('a home is killed and a partition handed over, and both are told; without a
   const size = { kills: 1, items: 40, queues: 4, moves: 1, before: 0, rows: 100 };
   const [killed, moved] = await measureFailover(size, () => {});
   assert.deepEqual([killed?.part, moved?.part], ['kill -9', 'hand-over']);
+  const isHere = await hasRedis();
+  assert.ok(isHere || process.env['CI'] !== 'true', 'in continuous integration nothing is missing');
   for (const figure of [killed, moved]) {
-    if (await hasRedis()) {
+    if (isHere) {
       assert.equal(figure?.outcome.is, 'measured');
       const [round] = figure.outcome.is === 'measured' ? figure.outcome.rounds : [];
       assert.ok((round?.value ?? 0) > 0);

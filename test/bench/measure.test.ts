@@ -7,6 +7,7 @@ import {
   type Line,
   lineOf,
   median,
+  mustHaveIntervals,
   percentile,
   spread,
 } from '../../bench/measure.js';
@@ -103,6 +104,18 @@ test('what is not installed is named with the command that installs it', () => {
   assert.equal(line.verdict, 'missing');
   assert.equal(line.value, undefined);
   assert.equal(line.peer, 'missing: h2load (apt-get install nghttp2-client)');
+});
+
+test('a row that measured too seldom for an interval fails, and says which figure; one that measured nothing does not', () => {
+  const told = { ...TOLD, part: 'the part', peer: undefined };
+  const measured = (rounds: number): Figure => {
+    return {
+      ...told,
+      outcome: { is: 'measured', rounds: Array.from({ length: rounds }, () => ({ value: 1, peer: undefined })) },
+    };
+  };
+  mustHaveIntervals([measured(6), { ...told, outcome: { is: 'not run' } }]);
+  assert.throws(() => mustHaveIntervals([measured(6), measured(5)]), /the part: 5 rounds have no interval; 6 have one/);
 });
 
 test('what is judged has an interval from six rounds on, and the CPU time of an operation where it was looked at', () => {
