@@ -45,10 +45,7 @@ describe('a store of several servers', () => {
       ['open', 'open', 'open'],
     );
     assert.ok(a.member.isLive);
-    assert.ok(
-      late.outcome === undefined || 'refusal' in late.outcome,
-      'nothing is taken that is not written',
-    );
+    assert.ok(late.outcome === undefined || 'refusal' in late.outcome, 'nothing is taken that is not written');
     end();
     await stage.until(() => a.member.standing(2) === 'open');
     const again = workerAt(a.member, 2).acquire();
