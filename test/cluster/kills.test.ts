@@ -13,6 +13,7 @@ const SEED = Number(env['KEYTURN_SEED'] ?? 1);
 
 const ROWS: readonly Pick<KillPlan, 'store' | 'registry' | 'kinds'>[] = [
   { store: 'redis', registry: 'store', kinds: ['store', 'home', 'gateway', 'both'] },
+  { store: 'redis-cluster', registry: 'store', kinds: ['store'] },
   { store: 'postgres', registry: 'etcd', kinds: ['store', 'home'] },
 ];
 

@@ -3,16 +3,16 @@ import { Buffer } from 'node:buffer';
 import { after, before } from 'node:test';
 import { slotOf } from '../../src/cluster/redis/places/slot.js';
 import type { LossyProxy } from '../support/cluster/lossy-proxy.js';
-import { type Cleanup } from '../support/redis.js';
-import { type ClusterNode, TestRedisCluster, urlOf } from '../support/redis-cluster.js';
+import type { Cleanup } from '../support/redis.js';
+import { type ClusterNode, type ClusterOptions, TestRedisCluster, urlOf } from '../support/redis-cluster.js';
 import { ProxiedScene } from './proxied-scene.js';
 
 /** One for all tests of a suite; to be called within it. @returns who has it once they run */
-export function sharedRedisCluster(): () => TestRedisCluster {
+export function sharedRedisCluster(options: ClusterOptions = {}): () => TestRedisCluster {
   const cleanups: (() => Promise<void> | void)[] = [];
   let cluster: TestRedisCluster | undefined;
   before(async () => {
-    cluster = await TestRedisCluster.start({ after: (task) => void cleanups.push(task) });
+    cluster = await TestRedisCluster.start({ after: (task) => void cleanups.push(task) }, options);
   });
   after(async () => {
     for (const task of cleanups.reverse()) await task();

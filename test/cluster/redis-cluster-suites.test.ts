@@ -32,14 +32,11 @@ function storePlace(t: TestContext, servers: TestRedisCluster): StorePlace {
       return store;
     },
     mark: async () => {
-      marked = await Promise.all(
-        servers.masters.map(async (node) => ({ node, dumped: await node.raw.dump(cluster) })),
-      );
+      marked = await Promise.all(servers.masters.map(async (node) => ({ node, dumped: await node.raw.dump(cluster) })));
     },
     fallBack: async () => {
       await scene.empty();
-      for (const { node, dumped } of marked)
-        for (const { key, value } of dumped) await node.raw.put(key, value);
+      for (const { node, dumped } of marked) for (const { key, value } of dumped) await node.raw.put(key, value);
     },
     dropGuard: async (partition) => {
       const key = ownKey(cluster, partition);

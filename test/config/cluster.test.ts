@@ -84,7 +84,8 @@ describe('a cluster', () => {
 const REFUSED: readonly (readonly [yaml: string, ...problems: readonly RegExp[]])[] = [
   ['store: redis+sentinel://h:1', /^store .*and the name of the master stands behind the sentinels: \/MASTER, or \/MASTER\/DATABASE; must be memory, or redis:/],
   ['store: redis+sentinel://h/m/x', /the name of the master stands behind/],
-  ['store: redis+cluster://h', /does not know redis\+cluster yet/],
+  ['store: redis+cluster://h:7000,g/1', /^store .*and nothing may follow the nodes: a Redis Cluster has database 0 only; must be memory, or redis:/],
+  ['store: redis+cluster://', /which names no host/],
   ['store: postgres://h', /^store .*and a database is named behind the hosts: \/DATABASE; must be memory, or redis:.*, or postgres:\/\/\[USER/],
   ['store: postgres://h/a%00b', /a database is named behind the hosts/],
   ['store: postgres://u:1/2@h', /which is no URL: what is special in a user or password is written as/],
@@ -220,6 +221,7 @@ describe('a password', () => {
     `redis://h?password=${SECRET}`,
     `redis://:%zz${SECRET}@h`,
     `redis+sentinel://:${SECRET}@h`,
+    `redis+cluster://:${SECRET}@h,g/1`,
     `zookeeper://u:${SECRET}@h/a//b`,
     `zookeeper://u:${SECRET}@h?x=1`,
     `postgres://u:${SECRET}@h`,

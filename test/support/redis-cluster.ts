@@ -1,5 +1,6 @@
 /** A Redis Cluster of the test's own: masters, a replica of each or none, all on loopback. */
 import { slotOf } from '../../src/cluster/redis/places/slot.js';
+import { LossyProxy } from './cluster/lossy-proxy.js';
 import { RawRedis } from './cluster/raw-redis.js';
 import { freePort } from './free-port.js';
 import { type Cleanup, TestRedis } from './redis.js';
@@ -8,13 +9,15 @@ const LONGEST_START_MS = 60_000;
 const MASTERS = 3;
 const SLOTS = 16_384;
 /** Beyond this no failover is begun, ms; where there are replicas, one that is silent for so long is replaced. */
-const NODE_TIMEOUT = { alone: 15_000, replaced: 2_000 } as const;
+const NODE_TIMEOUT = { alone: 15_000, replaced: 3_000 } as const;
 
-interface ClusterOptions {
+export interface ClusterOptions {
   /** Of each master. */
   readonly replicas?: 0 | 1;
   /** Of all servers. */
   readonly settings?: readonly string[];
+  /** Everybody, replicas too, is told of a proxy instead of each server; what it cuts is what a replica gets. */
+  readonly behindProxies?: true;
 }
 
 export class ClusterNode {
@@ -24,7 +27,18 @@ export class ClusterNode {
     readonly redis: TestRedis,
     readonly busPort: number,
     readonly raw: RawRedis,
+    private readonly front: LossyProxy | undefined,
   ) {}
+
+  get proxy(): LossyProxy {
+    if (this.front === undefined) throw new Error('it stands behind no proxy');
+    return this.front;
+  }
+
+  /** Where others are told that it is. */
+  get shown(): number {
+    return this.front?.port ?? this.port;
+  }
 
   get port(): number {
     return this.redis.port;
@@ -52,13 +66,15 @@ export class TestRedisCluster {
   private constructor(
     private readonly cleanup: Cleanup,
     private readonly settings: readonly string[],
+    private readonly isBehindProxies: boolean,
     readonly nodes: ClusterNode[],
   ) {}
 
-  static async start(cleanup: Cleanup, { replicas = 0, settings = [] }: ClusterOptions = {}): Promise<TestRedisCluster> {
+  static async start(cleanup: Cleanup, options: ClusterOptions = {}): Promise<TestRedisCluster> {
+    const { replicas = 0, settings = [], behindProxies = false } = options;
     const timeout = replicas === 0 ? NODE_TIMEOUT.alone : NODE_TIMEOUT.replaced;
     const own = [...settings, '--cluster-node-timeout', String(timeout)];
-    const cluster = new TestRedisCluster(cleanup, own, []);
+    const cluster = new TestRedisCluster(cleanup, own, behindProxies, []);
     for (let at = 0; at < MASTERS * (1 + replicas); at += 1) await cluster.#add();
     await cluster.#together(replicas);
     return cluster;
@@ -66,7 +82,7 @@ export class TestRedisCluster {
 
   /** For `store`. */
   get url(): string {
-    return urlOf(this.nodes.map(({ port }) => port));
+    return urlOf(this.nodes.map(({ shown }) => shown));
   }
 
   get masters(): readonly ClusterNode[] {
@@ -84,7 +100,7 @@ export class TestRedisCluster {
         owners.add(ownerIn(String(await node.ask('CLUSTER', 'NODES')), slot));
       }
       const [only = ''] = owners;
-      found = this.nodes.find(({ port }) => String(port) === only);
+      found = this.nodes.find(({ shown }) => String(shown) === only);
       return owners.size === 1 && found !== undefined && found !== this.#killed;
     });
     if (found === undefined) throw new Error('nobody has it');
@@ -137,7 +153,9 @@ export class TestRedisCluster {
 
   async #add(): Promise<ClusterNode> {
     const busPort = await freePort();
+    const front = this.isBehindProxies ? await LossyProxy.start(this.cleanup, 0) : undefined;
     const settings = [
+      ...(front === undefined ? [] : ['--cluster-announce-port', String(front.port)]),
       '--cluster-enabled',
       'yes',
       '--cluster-port',
@@ -154,7 +172,12 @@ export class TestRedisCluster {
       '0',
     ];
     const redis = await TestRedis.start(this.cleanup, [...settings, ...this.settings]);
-    const node = new ClusterNode(redis, busPort, await RawRedis.connect(this.cleanup, redis.port));
+    if (front !== undefined) {
+      front.target = redis.port;
+      // What is cut is replication alone.
+      front.cutOnly = 'REPLCONF';
+    }
+    const node = new ClusterNode(redis, busPort, await RawRedis.connect(this.cleanup, redis.port), front);
     this.nodes.push(node);
     return node;
   }
@@ -191,7 +214,7 @@ export class TestRedisCluster {
         ([info = '', replication = '', slots = '']) =>
           /cluster_state:ok/.test(info) &&
           /cluster_slots_assigned:16384/.test(info) &&
-          nodes.every(({ port }) => slots.includes(String(port))) &&
+          nodes.every(({ shown }) => slots.includes(String(shown))) &&
           (/role:master/.test(replication)
             ? replication.includes(`connected_slaves:${replicas}`)
             : /master_link_status:up/.test(replication)),

@@ -33,7 +33,7 @@ export class FakeStore implements ClusterStore {
   readonly name: string;
   /** Faults, cuts, and the death of the member. */
   readonly wire: FakeWire;
-  onFailover: (() => void) | undefined;
+  onFailover: ClusterStore['onFailover'];
   /** What the rings of partitions that are opened from now on keep. */
   ring = { ms: 60_000, bytes: 64 * 1_048_576 };
   readonly #budget = new RingBudget(256 * 1_048_576);

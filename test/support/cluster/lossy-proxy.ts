@@ -7,6 +7,8 @@ import type { Cut } from './fake-wire.js';
 
 export class LossyProxy {
   cut: Cut = undefined;
+  /** Set: what is cut are only connections on which this was said. */
+  cutOnly: string | undefined;
   /** Bytes that were lost so far. */
   lost = 0;
   /** What is made of answers on their way; unset: they pass as they are. */
@@ -24,8 +26,9 @@ export class LossyProxy {
     const proxy = new LossyProxy(server, target);
     server.on('connection', (near) => {
       const far = connect({ host: '127.0.0.1', port: proxy.target, noDelay: true });
-      proxy.#pass(near, far, 'requests');
-      proxy.#pass(far, near, 'answers');
+      const wire = { said: false };
+      proxy.#pass(near, far, 'requests', wire);
+      proxy.#pass(far, near, 'answers', wire);
     });
     cleanup.after(() => proxy.close());
     server.listen(0, '127.0.0.1');
@@ -49,11 +52,13 @@ export class LossyProxy {
     this.drop();
   }
 
-  #pass(from: Socket, to: Socket, what: 'requests' | 'answers'): void {
+  #pass(from: Socket, to: Socket, what: 'requests' | 'answers', wire: { said: boolean }): void {
     this.#sockets.add(from);
     from.setNoDelay(true);
     from.on('data', (bytes) => {
-      if (this.cut === what || this.cut === 'both') this.lost += bytes.length;
+      if (this.cutOnly !== undefined && what === 'requests') wire.said ||= bytes.includes(this.cutOnly);
+      const isCut = this.cutOnly === undefined || wire.said;
+      if (isCut && (this.cut === what || this.cut === 'both')) this.lost += bytes.length;
       else to.write(what === 'answers' && this.rewrite !== undefined ? this.rewrite(bytes) : bytes);
     });
     from.on('error', () => undefined);

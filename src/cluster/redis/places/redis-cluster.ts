@@ -86,6 +86,11 @@ export class RedisCluster implements RedisPlaces, SlotHost {
     return `${name} ${this.#nodes.get(name)?.identity ?? ''}`;
   }
 
+  masterOf(slot: number): string | undefined {
+    const owner = this.#owners.get(slot);
+    return owner && hostName(owner);
+  }
+
   async serverOf(slot: number, lane: Lane): Promise<RedisServer> {
     const owner = this.#owners.get(slot);
     if (owner === undefined) throw storeError('io', `slot ${slot} of ${this.name} has no master`);

@@ -1,5 +1,6 @@
 import type { Buffer } from 'node:buffer';
 import type { Clock } from '../../../local/clock.js';
+import { JournalError } from '../../../local/journal/journal.js';
 import type { EngineHost } from '../../address/engine-address.js';
 import { storeError } from '../../store/partition/failures.js';
 import type { RedisLink } from '../connection.js';
@@ -24,6 +25,8 @@ export interface SlotHost {
   /** ms */
   readonly deadline: number;
   identityOf(slot: number): string;
+  /** Where the master of the slot is, as far as is known; for comparison. */
+  masterOf(slot: number): string | undefined;
   /** The master of the slot. @throws JournalError */
   serverOf(slot: number, lane: Lane): Promise<RedisServer>;
   /** Another node, for one request. @throws JournalError */
@@ -52,14 +55,18 @@ export class SlotPlace implements RedisPlace {
     const { clock, deadline } = this.host;
     const giveUp = clock.now() + deadline;
     for (let tries = 1, pause = FIRST_PAUSE; ; tries += 1, pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+      const master = this.host.masterOf(this.slot);
       try {
         const server = await this.host.serverOf(this.slot, this.lane);
         return await server.use((link) => task(new FollowingLink(link, this.host)));
       } catch (error) {
         const redirect = redirectIn(error);
         this.host.lookSoon();
-        if (redirect === undefined) throw error;
-        if (tries >= MOST_TRIES || clock.now() + pause > giveUp) throw this.#givenUp(redirect, error);
+        // Of one that was left while it was asked, another one is asked.
+        const isLeft = this.host.masterOf(this.slot) !== master && isUnknown(error);
+        if (redirect === undefined && !isLeft) throw error;
+        if (tries >= MOST_TRIES || clock.now() + pause > giveUp)
+          throw redirect === undefined ? error : this.#givenUp(redirect, error);
       }
       // No connection is held meanwhile.
       await new Promise<void>((resolve) => void clock.after(pause, resolve));
@@ -74,6 +81,10 @@ export class SlotPlace implements RedisPlace {
         : `slot ${this.slot} of ${name} is being moved to another node, and takes no writes until it is there`;
     return storeError('io', what, error);
   }
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof JournalError && error.problem === 'io';
 }
 
 /**

@@ -125,7 +125,8 @@ export class SlotWatch {
 
   #learn(host: EngineHost, nodes: string, slots: unknown): void {
     const view = nodeView(host, nodes, slots);
-    if (view === undefined) throw storeError('io', `${hostName(host)} says nothing of the nodes of ${this.options.name}`);
+    if (view === undefined)
+      throw storeError('io', `${hostName(host)} says nothing of the nodes of ${this.options.name}`);
     if (this.#isClosed) return;
     this.#answers += 1;
     if (this.map.learn(view, this.options.clock.now())) this.options.changed();

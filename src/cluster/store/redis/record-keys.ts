@@ -2,7 +2,7 @@
 import type { RestoreOrder } from '../cluster-store.js';
 import { orderOf } from '../restore-orders.js';
 
-interface RecordKeys {
+export interface RecordKeys {
   readonly record: string;
   /** What a person decided about partitions whose guards were gone: a hash, by partition. */
   readonly orders: string;

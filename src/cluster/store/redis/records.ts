@@ -5,13 +5,13 @@ import { importMark } from '../import-mark.js';
 import { storeError } from '../partition/failures.js';
 import { orderText } from '../restore-orders.js';
 import { recordOf } from '../stored-record.js';
-import { recordKeys } from './record-keys.js';
+import { type RecordKeys, recordKeys } from './record-keys.js';
 import { WAIT_FOR_REPLICAS } from './redis-engine.js';
 import { CHANGE_RECORD } from './scripts.js';
 
 /** The record of the cluster, and what else is of no partition alone. Without the record the store would look new. */
 export class RedisRecords {
-  readonly keys;
+  readonly keys: RecordKeys;
   /** Id of the record; empty: not read yet. */
   #id = '';
   /** As it was read last: mostly it is the same. */

@@ -51,8 +51,8 @@ export class SpreadWhole implements Whole {
       { key: keys.record, args: ['GET', keys.record] },
       { key: keys.orders, args: ['HGETALL', keys.orders] },
     ]);
-    const record = this.records.read(valueOf(text));
-    return { guards, record, orders: ordersOf(valueOf(orders)), unseen };
+    const record = this.records.read(answerOf(text));
+    return { guards, record, orders: ordersOf(answerOf(orders)), unseen };
   }
 
   async restoreRecord(record: ClusterRecord, seen: string, waiting: readonly number[]): Promise<boolean> {
@@ -99,11 +99,14 @@ export class SpreadWhole implements Whole {
   async #emptyOne({ partition, owner, epoch }: Guard): Promise<void> {
     const key = ownKey(this.settings.cluster, partition);
     const { replicas } = this.settings;
-    const [, has] = await this.places.at(key).use((link) =>
-      EMPTY.run(link, key, [owner, String(epoch)], { count: replicas, ms: WAIT_FOR_REPLICAS }),
-    );
+    const [, has] = await this.places
+      .at(key)
+      .use((link) => EMPTY.run(link, key, [owner, String(epoch)], { count: replicas, ms: WAIT_FOR_REPLICAS }));
     if (has < replicas)
-      throw storeError('io', `${has} of ${replicas} replicas of ${this.places.name} have partition ${partition} emptied`);
+      throw storeError(
+        'io',
+        `${has} of ${replicas} replicas of ${this.places.name} have partition ${partition} emptied`,
+      );
   }
 
   async #isClaimed(partitions: number): Promise<boolean> {
@@ -130,7 +133,7 @@ export class SpreadWhole implements Whole {
 }
 
 /** @throws what it failed with */
-function valueOf(result: PromiseSettledResult<unknown> | undefined): unknown {
+function answerOf(result: PromiseSettledResult<unknown> | undefined): unknown {
   if (result === undefined) throw new TypeError('fewer answers than requests');
   if (result.status === 'rejected') throw result.reason;
   return result.value;

@@ -1,0 +1,350 @@
+/** A real Redis Cluster of three masters with a replica of each: masters are replaced, by hand and because they died or stood still. */
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { slotOf } from '../../src/cluster/redis/places/slot.js';
+import { openRedisRegistry } from '../../src/cluster/registry/redis/redis-registry.js';
+import type { Member } from '../../src/cluster/registry/registry.js';
+import type { ClusterStore, PartitionStore } from '../../src/cluster/store/cluster-store.js';
+import { ownKey } from '../../src/cluster/store/redis/keys.js';
+import { openRedisStore, type RedisStoreOptions } from '../../src/cluster/store/redis/redis-store.js';
+import { until } from '../cli/keyturn-process.js';
+import { itemRow, puts } from '../local/journal/rows.js';
+import { needs } from '../support/needed-program.js';
+import { REDIS } from '../support/redis.js';
+import { type ClusterNode, TestRedisCluster } from '../support/redis-cluster.js';
+import { sharedRedisCluster } from './redis-cluster-scene.js';
+import { claim, isProblem, RECORD, rowsOf } from './store-place.js';
+
+const OPTIONS = { deadline: 1_000, startDeadline: 60_000 } as const;
+const PARTITIONS = 8;
+
+async function opened(
+  t: TestContext,
+  { url }: TestRedisCluster,
+  cluster: string,
+  more: Partial<RedisStoreOptions> = {},
+): Promise<ClusterStore> {
+  const store = await openRedisStore(url, { ...OPTIONS, cluster, ...more });
+  t.after(() => store.close());
+  return store;
+}
+
+/** Tried until it is there, as a home does. */
+async function written(write: () => Promise<void>): Promise<void> {
+  await until('it is written', () =>
+    write().then(
+      () => true,
+      (error: unknown) => !isProblem('io')(error),
+    ),
+  );
+}
+
+/** A home of a partition that writes rows one after another, and what it wrote. */
+class Writer {
+  seq = 0;
+
+  constructor(
+    readonly home: PartitionStore,
+    readonly partition: number,
+  ) {}
+
+  static async of(store: ClusterStore, partition: number): Promise<Writer> {
+    return new Writer(store.open(await claim(store, { partition })), partition);
+  }
+
+  async write(count: number): Promise<void> {
+    for (const end = this.seq + count; this.seq < end; this.seq += 1)
+      await written(() => this.home.write(puts([itemRow(this.seq)]), 1));
+  }
+
+  /** Another sidecar finds all of it, and this one is none any more. */
+  async isAllIn(store: ClusterStore): Promise<void> {
+    const { partition } = this;
+    const expected = this.home.guard.owner;
+    const taken = await claim(store, { member: 'b', partition, expected });
+    assert.deepEqual(
+      await rowsOf(store.open(taken)),
+      Array.from({ length: this.seq }, (_, at) => itemRow(at)),
+    );
+    await assert.rejects(this.home.write(puts([itemRow(999_999)]), 1), isProblem('fenced'));
+  }
+}
+
+/** Two partitions whose slots are at different masters, the first not at that of the record. */
+async function apart(servers: TestRedisCluster, cluster: string): Promise<readonly [number, number]> {
+  const record = await servers.masterOf(`{${cluster}.members}:record`);
+  const masters = await Promise.all(
+    Array.from({ length: PARTITIONS }, (_, partition) => servers.masterOf(ownKey(cluster, partition))),
+  );
+  const first = masters.findIndex((one) => one !== record);
+  const second = masters.findIndex((one) => one !== masters[first]);
+  return [first, second];
+}
+
+describe('a real Redis Cluster', needs([REDIS]), () => {
+  const shared = sharedRedisCluster({ replicas: 1 });
+
+  it('S517: with replicas a batch waits for that of its master; auto is one less than the least of the masters has', async (t) => {
+    const servers = shared();
+    const [waits, auto] = [await opened(t, servers, 'waits', { replicas: 1 }), await opened(t, servers, 'waits')];
+    const registry = await openRedisRegistry(servers.url, { ...OPTIONS, cluster: 'waits', replicas: 1 });
+    t.after(() => registry.close());
+    await waits.record(RECORD);
+    const [one, other] = await apart(servers, 'waits');
+    const [writer, beside] = [await Writer.of(waits, one), await Writer.of(waits, other)];
+    await registry.join(MEMBER, 60_000);
+    await Promise.all([writer.write(5), beside.write(5)]);
+    const replica = await servers.replicaOf(await servers.masterOf(ownKey('waits', one)));
+    await servers.kill(replica);
+    await assert.rejects(writer.home.write(puts([itemRow(5)]), 1), /0 of 1 replicas .* have the last batch/);
+    await beside.write(5);
+    assert.equal(await registry.renew(MEMBER, 60_000), true);
+    await writer.home.write(puts([itemRow(5)]), 1).catch(isProblem('io'));
+    // As many as the least has, less one, which is none.
+    await Writer.of(auto, one).catch(() => undefined);
+    const taken = await claim(auto, { member: 'c', partition: one, expected: writer.home.guard.owner });
+    await auto.open(taken).write(puts([itemRow(6)]), 2);
+    await servers.restart();
+    await until('the replica is there', async () =>
+      (await replica.ask('INFO', 'replication').then(String)).includes('link_status:up'),
+    );
+  });
+
+  it('S513: a master that stands still is replaced and left; what it says when it goes on again changes nothing', async (t) => {
+    const servers = shared();
+    const store = await opened(t, servers, 'stands');
+    await store.record(RECORD);
+    const [one] = await apart(servers, 'stands');
+    const writer = await Writer.of(store, one);
+    await writer.write(10);
+    const master = await servers.masterOf(ownKey('stands', one));
+    const pid = Number(/process_id:(\d+)/.exec(String(await master.ask('INFO', 'server')))?.[1]);
+    process.kill(pid, 'SIGSTOP');
+    try {
+      // Some of it is sent to the one that stands still, which does it when it goes on.
+      await writer.write(20);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    await writer.write(20);
+    await until('it is a replica', async () => /role:slave/.test(String(await master.ask('INFO', 'replication'))));
+    await writer.write(10);
+    await writer.isAllIn(await opened(t, servers, 'stands'));
+  });
+
+  it('S511: a master is replaced by hand in three ways, then dies: homes follow, notice it for the partitions of its slots alone, and lose nothing', async (t) => {
+    const servers = shared();
+    const store = await opened(t, servers, 'hand');
+    await store.record(RECORD);
+    const [one, other] = await apart(servers, 'hand');
+    const told: boolean[] = [];
+    store.onFailover = (touches) => void told.push(touches?.(one) === true && touches(other) === false);
+    const [writer, beside] = [await Writer.of(store, one), await Writer.of(store, other)];
+    await writer.write(20);
+    for (const how of ['', 'FORCE', 'TAKEOVER']) {
+      const master = await servers.masterOf(ownKey('hand', one));
+      const replica = await servers.replicaOf(master);
+      const seen = told.length;
+      await replica.ask('CLUSTER', 'FAILOVER', ...(how === '' ? [] : [how]));
+      await until(
+        `another one is the master (${how})`,
+        async () => (await servers.masterOf(ownKey('hand', one))) === replica,
+      );
+      await Promise.all([writer.write(20), beside.write(20)]);
+      await until(`it is noticed (${how})`, async () => told.length > seen);
+    }
+    const seen = told.length;
+    await servers.kill(await servers.masterOf(ownKey('hand', one)));
+    await Promise.all([writer.write(20), beside.write(20)]);
+    await until('it is noticed', async () => told.length > seen);
+    assert.deepEqual(new Set(told), new Set([true]), 'nobody is told of partitions at other masters');
+    const next = await opened(t, servers, 'hand');
+    await writer.isAllIn(next);
+    await beside.isAllIn(next);
+  });
+});
+
+describe('a Redis Cluster behind proxies', needs([REDIS]), () => {
+  it('S514: a replica that lags takes over: what it does not have is sent again, claims too', async (t) => {
+    const servers = await TestRedisCluster.start(t, { replicas: 1, behindProxies: true });
+    const store = await opened(t, servers, 'lags', { replicas: 0 });
+    await store.record(RECORD);
+    const [one] = await apart(servers, 'lags');
+    const first = await Writer.of(store, one);
+    await first.write(10);
+    const master = await servers.masterOf(ownKey('lags', one));
+    await until('the replica has it', async () => (await master.ask('WAIT', '1', '100')) === 1);
+    // Nothing reaches the replica any more, and nobody else notices.
+    master.proxy.cut = 'both';
+    const lagging = await isBehind(master);
+    const second = await claim(store, { member: 'b', partition: one, expected: first.home.guard.owner });
+    const writer = new Writer(store.open(second), one);
+    writer.seq = first.seq;
+    let fellBack = 0;
+    writer.home.onFellBack = (batches) => {
+      fellBack += batches;
+    };
+    await writer.write(15);
+    assert.ok(await lagging(), 'the replica has nothing of it');
+    await servers.kill(master);
+    await writer.write(5);
+    assert.ok(fellBack >= 15, `${fellBack} batches were sent again`);
+    await writer.isAllIn(await opened(t, servers, 'lags'));
+    await assert.rejects(first.home.write(puts([itemRow(999_999)]), 1), isProblem('fenced'));
+  });
+});
+
+const MEMBER: Member = {
+  id: 'm1',
+  name: 'one',
+  address: '127.0.0.1:1',
+  grpc: '',
+  version: '1',
+  format: 1,
+  weight: 1,
+  isLeaving: false,
+  routes: 1,
+};
+
+/** @returns whether its replica has acknowledged nothing since */
+async function isBehind(master: ClusterNode): Promise<() => Promise<boolean>> {
+  const acknowledged = async () => {
+    const info = String(await master.ask('INFO', 'replication'));
+    const [, own] = /master_repl_offset:(\d+)/.exec(info) ?? [];
+    const [, replica] = /slave0:.*offset=(\d+)/.exec(info) ?? [];
+    return { own: Number(own), replica: Number(replica ?? 0) };
+  };
+  const before = await acknowledged();
+  return async () => {
+    const now = await acknowledged();
+    return now.own > before.own && now.replica <= before.own;
+  };
+}
+
+describe('a real Redis Cluster without replicas', needs([REDIS]), () => {
+  const shared = sharedRedisCluster({ settings: ['--appendonly', 'yes', '--appendfsync', 'always'] });
+
+  it('S512: slots move to another master, key by key, while homes write and read: nothing is lost, and nothing is half done', async (t) => {
+    const servers = shared();
+    const store = await opened(t, servers, 'moves');
+    await store.record(RECORD);
+    const [one] = await apart(servers, 'moves');
+    const key = ownKey('moves', one);
+    const slot = slotOf(key);
+    const writer = await Writer.of(store, one);
+    // Rows of several chunks, so that there are keys on both sides.
+    await writer.home.write(puts(Array.from({ length: 900 }, (_, at) => itemRow(100_000 + at * 1_024))), 1);
+    const from = await servers.masterOf(key);
+    for (const [round, to] of [servers.masters.find((node) => node !== from), from].entries()) {
+      const at = await servers.masterOf(key);
+      assert.ok(to !== undefined && to !== at);
+      await servers.beginMove(slot, at, to);
+      let isMoved = false;
+      const load = async () => {
+        while (!isMoved) {
+          await writer.write(1);
+          await store.look(PARTITIONS);
+        }
+      };
+      const loading = load();
+      // At each of them a part of the keys: the guard is read wherever it is, and no batch is begun.
+      await servers.moveKeys(slot, at, to, 300);
+      const { guards, unseen } = await store.look(PARTITIONS);
+      assert.equal(guards[one]?.owner, writer.home.guard.owner, `round ${round}`);
+      assert.equal(unseen?.size, 0);
+      await assert.rejects(
+        store.claim({ partition: one, expected: writer.home.guard.owner, member: 'x', floor: 1, format: 1 }),
+        /slot \d+ of .* is being moved to another node, and takes no writes until it is there/,
+      );
+      while ((await servers.moveKeys(slot, at, to, 100)) > 0);
+      await servers.endMove(slot, at, to);
+      await until('the new master takes writes', async () => {
+        const before = writer.seq;
+        return new Promise<boolean>((resolve) => setTimeout(() => resolve(writer.seq > before), 20));
+      });
+      isMoved = true;
+      await loading;
+    }
+    const next = await opened(t, servers, 'moves');
+    const taken = await claim(next, { member: 'b', partition: one, expected: writer.home.guard.owner });
+    assert.equal(taken.rows, 900 + writer.seq);
+    const rows = await rowsOf(next.open(taken));
+    assert.equal(rows.length, 900 + writer.seq);
+    assert.deepEqual(
+      rows.slice(0, writer.seq),
+      Array.from({ length: writer.seq }, (_, at) => itemRow(at)),
+    );
+  });
+
+  it('S512: a slot of which only its guard is left behind, or went ahead, takes no part of a batch', async (t) => {
+    const servers = shared();
+    const store = await opened(t, servers, 'parts', { deadline: 200 });
+    await store.record(RECORD);
+    const [one] = await apart(servers, 'parts');
+    const key = ownKey('parts', one);
+    const slot = slotOf(key);
+    const home = store.open(await claim(store, { partition: one }));
+    await home.write(puts([itemRow(1)]), 1);
+    const from = await servers.masterOf(key);
+    const to = servers.masters.find((node) => node !== from);
+    assert.ok(to !== undefined);
+    await servers.beginMove(slot, from, to);
+    const [chunk] = (await from.raw.keys('parts')).filter(
+      (name) => name.includes(`{parts.${one}}`) && name.endsWith('items:0'),
+    );
+    assert.ok(chunk !== undefined);
+    const batch = [{ delete: { table: 'items', seq: 1 } } as const, ...puts([itemRow(2), itemRow(5_000)])];
+    // The guard is here and the rows are there, then the other way round, then all is there but the slot.
+    for (const moved of [chunk, key, undefined]) {
+      if (moved === undefined) while ((await servers.moveKeys(slot, from, to, 100)) > 0);
+      else await from.ask('MIGRATE', '127.0.0.1', String(to.port), moved, '0', '5000');
+      await assert.rejects(home.write(batch, 2), /is being moved to another node/);
+    }
+    assert.deepEqual(await from.raw.keys(`{parts.${one}}`), [], 'nothing was made where it had gone from');
+    await servers.endMove(slot, from, to);
+    await written(() => home.write(batch, 2));
+    assert.deepEqual(await rowsOf(home), [itemRow(2), itemRow(5_000)]);
+  });
+
+  it('S515: a master that is gone stops its own partitions alone; the others are looked at, claimed and written', async (t) => {
+    const servers = shared();
+    const store = await opened(t, servers, 'gone');
+    await store.record(RECORD);
+    const [one, other] = await apart(servers, 'gone');
+    const [writer, beside] = [await Writer.of(store, one), await Writer.of(store, other)];
+    await Promise.all([writer.write(5), beside.write(5)]);
+    const before = await store.look(PARTITIONS);
+    assert.equal(before.unseen?.size, 0);
+    const gone = await servers.masterOf(ownKey('gone', one));
+    await servers.kill(gone);
+    await beside.write(5);
+    const during = await store.look(PARTITIONS);
+    const isGone = await Promise.all(
+      before.guards.map(async ({ partition }) => (await ownerBefore(servers, 'gone', partition)) === gone),
+    );
+    assert.deepEqual(
+      [...(during.unseen ?? [])].sort((a, b) => a - b),
+      before.guards.flatMap(({ partition }) => (isGone[partition] === true ? [partition] : [])),
+    );
+    assert.deepEqual(during.guards[one], before.guards[one], 'as it was seen last');
+    assert.ok((during.guards[other]?.seq ?? 0) > (before.guards[other]?.seq ?? 0));
+    assert.deepEqual(during.record, RECORD);
+    await assert.rejects(store.guards(PARTITIONS), isProblem('io'));
+    await servers.restart();
+    await writer.write(5);
+    assert.equal((await store.look(PARTITIONS)).unseen?.size, 0);
+    const next = await opened(t, servers, 'gone');
+    await writer.isAllIn(next);
+    await beside.isAllIn(next);
+  });
+});
+
+/** Slots are shared out evenly, and none moves. */
+async function ownerBefore(
+  servers: TestRedisCluster,
+  cluster: string,
+  partition: number,
+): Promise<ClusterNode | undefined> {
+  const { masters } = servers;
+  return masters[Math.floor((slotOf(ownKey(cluster, partition)) * masters.length) / 16_384)];
+}
