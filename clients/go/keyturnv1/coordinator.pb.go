@@ -1746,7 +1746,8 @@ type AckRequest struct {
 	Token uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
 	// The result of its items, up to 1 MiB, for Await and for their idempotency keys.
 	Result []byte `protobuf:"bytes,4,opt,name=result,proto3" json:"result,omitempty"`
-	// Up to 1,000 items, submitted in the same step: the Ack and they are accepted, or neither.
+	// Up to 1,000 items, submitted in the same step: the Ack and they are accepted, or neither. Those to queues of other groups of a
+	// cluster are kept in that step, and submitted there later, once.
 	FollowUps []*FollowUp `protobuf:"bytes,5,rep,name=follow_ups,json=followUps,proto3" json:"follow_ups,omitempty"`
 	// What to take next; runs only if the Ack is accepted.
 	Next          *AcquireRequest `protobuf:"bytes,6,opt,name=next,proto3" json:"next,omitempty"`
