@@ -125,7 +125,7 @@ const POLICY: Table<Policy> = {
   },
   group: {
     kind: optional(groupName, 'none', ''),
-    doc: 'Of a named queue in a cluster: queues of one group live together, so that one step can reach several of them (`follow_ups`, `after`). `none`: the queue is on its own.',
+    doc: 'Of a named queue in a cluster: queues of one group live together, so that items can wait for each other (`after`), and an Ack decides about its `follow_ups` at once. `none`: the queue is on its own.',
   },
   spread: {
     kind: count(1, MOST_PARTS),

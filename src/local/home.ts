@@ -35,6 +35,7 @@ export class HomeCoordinator extends LocalCoordinator {
   readonly #clock: Clock;
   /** Those that the settings name: queues come and go. */
   readonly #queues: Map<string, Policy>;
+  #isHere: ((followUp: FollowUp) => boolean) | undefined;
   #isAbandoned = false;
 
   constructor(settings: CoordinatorSettings, options: HomeOptions) {
@@ -132,10 +133,16 @@ export class HomeCoordinator extends LocalCoordinator {
 
   /**
    * @param places which follow-ups of an Ack go to which other partition, or why they cannot
+   * @param isHere whether one from another partition belongs to this one
    * @param onParcels there are some for this partition that can be sent
    */
-  sendBy(places: (request: AckRequest) => AckRequest | Refusal, onParcels: (target: number) => void): void {
+  sendBy(
+    places: (request: AckRequest) => AckRequest | Refusal,
+    isHere: (followUp: FollowUp) => boolean,
+    onParcels: (target: number) => void,
+  ): void {
     this.loop.placesFollowUps = places;
+    this.#isHere = isHere;
     this.loop.onParcels = onParcels;
   }
 
@@ -143,7 +150,7 @@ export class HomeCoordinator extends LocalCoordinator {
     const { availability, loop } = this;
     const refusal = availability?.closed ?? availability?.durableClosed;
     if (refusal !== undefined) return reply.refuse(refusal);
-    loop.core.deliver(request, reply, loop.now());
+    loop.core.deliver(request, reply, loop.now(), this.#isHere);
     loop.afterStep();
   }
 

@@ -23,6 +23,15 @@ export function registerClusterMetrics(registry: PlainRegistry, numbers: () => C
       return members === undefined ? [] : [{ labels: {}, value: members }];
     },
   );
+  plainGauge(
+    {
+      registry,
+      name: 'keyturn_cluster_follow_ups_on_their_way',
+      help: "Acks of this sidecar's partitions of which follow-ups to other groups are not known to be there.",
+      labelNames: [],
+    },
+    () => [{ labels: {}, value: numbers().parcels }],
+  );
   plainCounter(
     {
       registry,

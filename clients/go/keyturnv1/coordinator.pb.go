@@ -1245,7 +1245,11 @@ type SubmitResult struct {
 	// ACCEPT with `when_full: replace`: the item, or the waiting caller's ticket or consumer_id, whose place it took.
 	SupersededId string `protobuf:"bytes,5,opt,name=superseded_id,json=supersededId,proto3" json:"superseded_id,omitempty"`
 	// TOO_SOON: when it is worth submitting again.
-	RetryAfter    *durationpb.Duration `protobuf:"bytes,6,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
+	RetryAfter *durationpb.Duration `protobuf:"bytes,6,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
+	// ACCEPT, of a follow-up to a queue of another group of a cluster: it is kept, and is submitted there later, once. What its
+	// queue decides then (DECLINE, or the place of another item) is not told; what that queue could never accept becomes a dead
+	// letter of it. Until then Await does not know the item. A client that does not know this field takes it for accepted.
+	OnItsWay      bool `protobuf:"varint,7,opt,name=on_its_way,json=onItsWay,proto3" json:"on_its_way,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1320,6 +1324,13 @@ func (x *SubmitResult) GetRetryAfter() *durationpb.Duration {
 		return x.RetryAfter
 	}
 	return nil
+}
+
+func (x *SubmitResult) GetOnItsWay() bool {
+	if x != nil {
+		return x.OnItsWay
+	}
+	return false
 }
 
 // SubmitResponse has one result per item, in order.
@@ -1735,7 +1746,8 @@ type AckRequest struct {
 	Token uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
 	// The result of its items, up to 1 MiB, for Await and for their idempotency keys.
 	Result []byte `protobuf:"bytes,4,opt,name=result,proto3" json:"result,omitempty"`
-	// Up to 1,000 items, submitted in the same step: the Ack and they are accepted, or neither.
+	// Up to 1,000 items, submitted in the same step: the Ack and they are accepted, or neither. Those to queues of other groups of a
+	// cluster are kept in that step, and submitted there later, once.
 	FollowUps []*FollowUp `protobuf:"bytes,5,rep,name=follow_ups,json=followUps,proto3" json:"follow_ups,omitempty"`
 	// What to take next; runs only if the Ack is accepted.
 	Next          *AcquireRequest `protobuf:"bytes,6,opt,name=next,proto3" json:"next,omitempty"`
@@ -3346,7 +3358,7 @@ const file_keyturn_v1_coordinator_proto_rawDesc = "" +
 	"\rwait_for_room\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\vwaitForRoom\x126\n" +
 	"\n" +
 	"durability\x18\x04 \x01(\x0e2\x16.keyturn.v1.DurabilityR\n" +
-	"durability\"\x87\x02\n" +
+	"durability\"\xa5\x02\n" +
 	"\fSubmitResult\x12\x17\n" +
 	"\aitem_id\x18\x01 \x01(\tR\x06itemId\x120\n" +
 	"\bdecision\x18\x02 \x01(\x0e2\x14.keyturn.v1.DecisionR\bdecision\x12*\n" +
@@ -3355,7 +3367,9 @@ const file_keyturn_v1_coordinator_proto_rawDesc = "" +
 	"survivorId\x12#\n" +
 	"\rsuperseded_id\x18\x05 \x01(\tR\fsupersededId\x12:\n" +
 	"\vretry_after\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\n" +
-	"retryAfter\"D\n" +
+	"retryAfter\x12\x1c\n" +
+	"\n" +
+	"on_its_way\x18\a \x01(\bR\bonItsWay\"D\n" +
 	"\x0eSubmitResponse\x122\n" +
 	"\aresults\x18\x01 \x03(\v2\x18.keyturn.v1.SubmitResultR\aresults\"\xb0\x02\n" +
 	"\x04Item\x12\x17\n" +

@@ -79,7 +79,7 @@ export class ClusterMember implements Homes {
   readonly #handOvers: HandOvers;
   readonly #following: Following;
   readonly #published: PublishedHomes;
-  readonly #sending: Sending;
+  readonly sending: Sending;
   /** The largest epoch that was seen of each partition. */
   readonly #epochs: number[];
   readonly #quiet: Quiet;
@@ -126,7 +126,7 @@ export class ClusterMember implements Homes {
     });
     this.#remote = new RemoteHomes(options.connect);
     this.#changes = new HomeChanges(clock);
-    this.#sending = new Sending(clock, this, (partition) => this.#own[partition]?.home, options.routes);
+    this.sending = new Sending(clock, this, (partition) => this.#own[partition]?.home, options.routes);
     this.#moves = new Moves(ttl);
     this.#quiet = new Quiet(clock, ttl, partitions);
     this.#epochs = new Array<number>(partitions).fill(0);
@@ -280,7 +280,7 @@ export class ClusterMember implements Homes {
     this.#options.store.onFailover = undefined;
     this.#listing.end();
     this.#handOvers.end();
-    this.#sending.end();
+    this.sending.end();
     this.#reading.end();
     await Promise.all(this.#own.map((own) => own.end()));
     await this.#session.end().catch((error: unknown) => this.#troubled(asError(error)));
@@ -308,7 +308,7 @@ export class ClusterMember implements Homes {
       },
       isOwn: (member) => session.isOwn(member),
       changed: (partition) => this.#changed(partition),
-      hasParcels: (partition, target) => this.#sending.ready(partition, target),
+      hasParcels: (partition, target) => this.sending.ready(partition, target),
       handedOver: (partition, shutFor) => this.#handOvers.ended(partition, shutFor),
       trouble: (partition, error) => this.#options.trouble?.(error, partition),
       happened: (partition, what) => {

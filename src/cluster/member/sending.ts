@@ -38,11 +38,19 @@ export class Sending {
   /** @param own of a partition that this member is the home of now */
   constructor(
     private readonly clock: Clock,
-    private readonly homes: Pick<Homes, 'home' | 'onChange'>,
+    private readonly homes: Pick<Homes, 'home' | 'onChange' | 'partitions'>,
     private readonly own: (partition: number) => HomeCoordinator | undefined,
     private readonly routes: FollowedRoutes,
   ) {
     homes.onChange((partitions) => this.#changed(partitions));
+  }
+
+  /** Of all partitions that this member is the home of: not known to be there. */
+  get parcels(): number {
+    let parcels = 0;
+    for (let partition = 0; partition < this.homes.partitions; partition += 1)
+      parcels += this.own(partition)?.outgoing.size ?? 0;
+    return parcels;
   }
 
   /** This partition may have something for that one. */

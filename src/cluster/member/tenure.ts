@@ -59,6 +59,7 @@ export class Tenure {
     this.routed = new RoutedHome(guard.partition, this.home, host);
     this.home.sendBy(
       (request) => placeFollowUps(host.routes.now.map, request),
+      ({ queue, item }) => host.routes.now.map.of(queue, item.key, item.itemId) === guard.partition,
       (target) => host.hasParcels(guard.partition, target),
     );
   }

@@ -18,7 +18,7 @@ export function otherGroupOfItems(map: PartitionMap, queue: string, items: reado
  * Follow-ups are accepted in the step that ends the turn, if they belong where that is decided. Others are kept there and go to
  * their own partitions later; for that rows of a newer format are needed, which has to be fixed.
  */
-export function otherGroupOfAck(map: PartitionMap, request: AckRequest): Refusal | undefined {
+export function otherGroupOfAck(map: PartitionMap, request: AckRequest): OtherGroup | undefined {
   const { queue } = request;
   for (const [at, followUp] of request.followUps.entries()) {
     const { queue: other, item } = followUp;
@@ -60,7 +60,7 @@ function otherGroupOfAfter(
   queue: string,
   after: NonNullable<NewItem['after']>,
   field: string,
-): Refusal | undefined {
+): OtherGroup | undefined {
   for (const [at, { queue: other }] of after.entries()) {
     if (map.groupOf(queue) === map.groupOf(other) && !map.isSpread(queue) && !map.isSpread(other)) continue;
     return refusal(map, `${field}.after[${at}].queue`, queue, other);

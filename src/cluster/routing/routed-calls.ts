@@ -74,6 +74,8 @@ export class RoutedCalls implements Calls {
     const { queue, key, token, next } = request;
     const refusal = otherGroupOfAck(map, request);
     if (refusal !== undefined) {
+      // A gateway reads the record only when there is a reason: the format may have been fixed since.
+      if (refusal.unfixed === true) router.homes.look();
       reply.refuse(refusal);
       return undefined;
     }

@@ -1,15 +1,15 @@
 /** What one partition of a cluster and another say to each other about follow-ups of Acks, each as a step. */
 import type { FollowUp, Reply } from '../contract/model.js';
 import type { DeliverAnswer, DeliverRequest, Parcel } from '../contract/parcels.js';
-import { deliver } from './deliver.js';
+import { deliver, type IsHere } from './deliver.js';
 import { delivered, parcelsFor, sendElsewhere } from './delivered.js';
 import { Steps } from './steps.js';
 
 export abstract class PartitionCalls extends Steps {
   /** What Acks of another partition want submitted here. It never waits. */
-  deliver(request: DeliverRequest, reply: Reply<DeliverAnswer>, now: number): void {
+  deliver(request: DeliverRequest, reply: Reply<DeliverAnswer>, now: number, isHere: IsHere = everywhere): void {
     this.begin(now);
-    deliver(this.state, request, reply, now);
+    deliver(this.state, request, reply, now, isHere);
     this.finish(undefined, now);
   }
 
@@ -36,4 +36,8 @@ export abstract class PartitionCalls extends Steps {
     this.begin(now);
     return this.finish(sendElsewhere(this.state, target, targetOf), now);
   }
+}
+
+function everywhere(): true {
+  return true;
 }

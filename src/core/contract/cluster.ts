@@ -166,6 +166,8 @@ export interface ClusterNumbers {
   readonly fenced: number;
   readonly fellBack: number;
   readonly moves: number;
+  /** Acks of its partitions of which follow-ups are on their way to other groups. */
+  readonly parcels: number;
   /** By the name of the member. */
   readonly forwarded: ReadonlyMap<string, number>;
   readonly failover: HistogramView;

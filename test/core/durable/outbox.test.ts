@@ -282,6 +282,17 @@ describe('S524: what the other queue does not take now', () => {
     assert.deepEqual(pair.there, ['a', 'b', 'c']);
   });
 
+  it('of a queue that left before the home began is not taken, though the core knows nothing of that', () => {
+    const pair = new Pair();
+    pair.ack([away({ itemId: 'one' }), away({ itemId: 'two' }, 'third')]);
+    pair.source.flush();
+    const { core, now } = pair.target.stage;
+    const call = new Call<DeliverAnswer>();
+    core.deliver({ source: SOURCE, parcels: pair.parcels }, call, now, ({ queue }) => queue === 'third');
+    pair.target.stage.carry();
+    assert.deepEqual([call.value, pair.there], [{ upTo: 0, isElsewhere: true }, []]);
+  });
+
   it('of a queue that is not there (any more) is told, and sent elsewhere under another stamp', () => {
     const pair = new Pair();
     const { core, now } = pair.target.stage;

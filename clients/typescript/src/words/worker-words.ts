@@ -195,7 +195,7 @@ export interface AckCall {
   readonly token: Token;
   /** The result of its items, up to 1 MiB. */
   readonly result?: Bytes | undefined;
-  /** Submitted in the same step: the Ack and they are accepted, or neither. */
+  /** Submitted in the same step: the Ack and they are accepted, or neither. Those to other groups of a cluster are submitted later, once. */
   readonly followUps?: readonly { readonly queue: string; readonly item: ItemCall }[] | undefined;
   /** What to take next; runs only if the Ack is accepted. */
   readonly next?: AcquireCall | undefined;

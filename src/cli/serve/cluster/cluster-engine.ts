@@ -219,10 +219,10 @@ class ClusterEngine implements Engine {
 
   readonly numbers = (): ClusterNumbers => {
     const homes = this.#homes;
-    const { links } = this.parts.peers;
-    const members = homes instanceof ClusterMember ? homes.view.members.size : undefined;
-    const forwarded = this.#forwarded.counts(links.standing());
-    return { ...this.#counts.numbers, partitions: partitionsByState(homes, this.#homeless()), members, forwarded };
+    const [members, parcels] = homes instanceof ClusterMember ? [homes.view.members.size, homes.sending.parcels] : [];
+    const forwarded = this.#forwarded.counts(this.parts.peers.links.standing());
+    const partitions = partitionsByState(homes, this.#homeless());
+    return { ...this.#counts.numbers, partitions, members, parcels: parcels ?? 0, forwarded };
   };
 
   async close(): Promise<void> {
