@@ -4,12 +4,12 @@
  */
 import type { EventEmitter } from 'node:events';
 import type { ServerHttp2Session } from 'node:http2';
-import { type Server, ServerInterceptingCall, type ServerInterceptor } from '@grpc/grpc-js';
+import { type Server, ServerInterceptingCall } from '@grpc/grpc-js';
 import type { Limits, Refusal } from '../../coordinator.js';
 import type { Log } from '../call/handler.js';
 import { http2StreamOf } from '../call/http2-stream.js';
 import { statusOf } from '../call/status.js';
-import { listenersOf } from '../call/transport.js';
+import { type Guard, listenersOf } from '../call/transport.js';
 
 /** For a client that connects and asks nothing, or never reads why it is refused. */
 const TOLD_WITHIN_MS = 5_000;
@@ -31,9 +31,9 @@ export class Connections {
     for (const listener of listenersOf(server)) this.#watch(listener);
   }
 
-  readonly interceptor: ServerInterceptor = (_, call) => {
+  readonly guard: Guard = (_, call) => {
     const session = http2StreamOf(call)?.session;
-    if (session === undefined || !this.#refused.has(session)) return new ServerInterceptingCall(call);
+    if (session === undefined || !this.#refused.has(session)) return undefined;
     return new RefusedCall(call, this.#refusal(), () => session.close());
   };
 
