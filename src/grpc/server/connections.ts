@@ -18,6 +18,8 @@ const RETRY_SOON = 1_000;
 
 export class Connections {
   readonly #refused = new WeakSet<object>();
+  /** Of those: that are open still. Mostly none is, and no call has to be looked at. */
+  #refusedOpen = 0;
   #open = 0;
   #lineAt = Number.NEGATIVE_INFINITY;
 
@@ -32,6 +34,7 @@ export class Connections {
   }
 
   readonly guard: Guard = (_, call) => {
+    if (this.#refusedOpen === 0) return undefined;
     const session = http2StreamOf(call)?.session;
     if (session === undefined || !this.#refused.has(session)) return undefined;
     return new RefusedCall(call, this.#refusal(), () => session.close());
@@ -50,7 +53,11 @@ export class Connections {
   #refuse(session: ServerHttp2Session): void {
     this.#refused.add(session);
     const timer = setTimeout(() => session.destroy(), TOLD_WITHIN_MS).unref();
-    session.once('close', () => clearTimeout(timer));
+    this.#refusedOpen += 1;
+    session.once('close', () => {
+      clearTimeout(timer);
+      this.#refusedOpen -= 1;
+    });
     const now = performance.now();
     if (now - this.#lineAt < BETWEEN_LINES_MS) return;
     this.#lineAt = now;

@@ -154,9 +154,12 @@ class LmdbJournal implements Journal {
   /** @returns unset: there is room already */
   #makeRoom({ root }: Tables, { writes, bytes }: EncodedBatch): Promise<void> | undefined {
     const used = () => numberIn(root.getStats(), 'lastPageNumber') + 1;
-    return this.room
-      .make({ writes: writes.length, bytes }, this.#pageSize, used)
-      ?.catch(async (error: unknown) => Promise.reject(await writeError(this.#path, error, bytes)));
+    const room = this.room.make({ writes: writes.length, bytes }, this.#pageSize, used);
+    return room?.catch((error: unknown) => this.#noRoom(error, bytes));
+  }
+
+  async #noRoom(error: unknown, bytes: number): Promise<never> {
+    throw await writeError(this.#path, error, bytes);
   }
 
   async #open(): Promise<Tables> {
