@@ -1,4 +1,5 @@
 import { ChunkedArray } from './chunked-array.js';
+import { EarlierIds } from './earlier-ids.js';
 import { NO_NUMBER, type OwnIds } from './own-id.js';
 
 /** Those that came last, beyond which the oldest of them move on. */
@@ -24,6 +25,8 @@ interface Identified {
  */
 export class IdIndex<E extends Identified> {
   readonly #own = new ChunkedArray<E>();
+  /** Those that were here at the start, with ids that were made here, too. */
+  readonly #earlier = new EarlierIds<E>();
   readonly #young = new Map<string, E>();
   readonly #old = new Map<string, E>();
   /** They stand behind others that were submitted later. */
@@ -39,13 +42,13 @@ export class IdIndex<E extends Identified> {
   constructor(private readonly ownIds: OwnIds) {}
 
   get size(): number {
-    return this.#own.size + this.#young.size + this.#old.size;
+    return this.#own.size + this.#earlier.size + this.#young.size + this.#old.size;
   }
 
   get(id: string): E | undefined {
     const number = this.ownIds.numberOf(id);
     if (number !== NO_NUMBER) return this.#own.get(number);
-    return this.#young.get(id) ?? (this.#old.size > 0 ? this.#old.get(id) : undefined);
+    return this.#young.get(id) ?? this.#earlier.get(id) ?? (this.#old.size > 0 ? this.#old.get(id) : undefined);
   }
 
   has(id: string): boolean {
@@ -66,13 +69,13 @@ export class IdIndex<E extends Identified> {
 
   /** One that has been here for long, before any that came in this run: it need not grow old first. */
   setOld(entry: E): void {
-    this.#old.set(entry.id, entry);
+    if (!this.#earlier.add(entry)) this.#old.set(entry.id, entry);
   }
 
   delete(entry: E): void {
     const { id, number } = entry;
     if (number !== NO_NUMBER) this.#own.delete(number);
-    else if (!this.#young.delete(id)) this.#old.delete(id);
+    else if (!this.#young.delete(id) && !this.#earlier.delete(id)) this.#old.delete(id);
     if (this.#again.size > 0) this.#again.delete(entry);
   }
 
@@ -94,7 +97,7 @@ export class IdIndex<E extends Identified> {
   #firstInOrder(): E | undefined {
     const own = waiting(this.#own.values());
     const others = waiting(this.#old.values()) ?? waiting(this.#young.values());
-    return own === undefined || (others !== undefined && others.seq < own.seq) ? others : own;
+    return earlierOf(waiting(this.#earlier.values()), earlierOf(own, others));
   }
 
   /**
@@ -105,13 +108,19 @@ export class IdIndex<E extends Identified> {
     // The young before the old: those that grow old during the walk are met again, not missed.
     const others = both(this.#young, this.#old);
     let other = others.next();
-    for (const own of this.#own.values()) {
+    for (const own of this.#numbered()) {
       // Both were looked at ahead of a pause, perhaps: they may have left meanwhile.
       for (; other.done !== true && other.value.seq < own.seq; other = others.next())
         if (this.holds(other.value)) yield other.value;
       if (this.holds(own)) yield own;
     }
     for (; other.done !== true; other = others.next()) if (this.holds(other.value)) yield other.value;
+  }
+
+  /** All of the earlier runs came before all of this one. */
+  *#numbered(): Generator<E, undefined> {
+    yield* this.#earlier.values();
+    yield* this.#own.values();
   }
 
   #age(): void {
@@ -131,6 +140,11 @@ export class IdIndex<E extends Identified> {
 function* both<E>(first: ReadonlyMap<string, E>, second: ReadonlyMap<string, E>): Generator<E, undefined> {
   yield* first.values();
   yield* second.values();
+}
+
+function earlierOf<E extends Identified>(one: E | undefined, other: E | undefined): E | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return other.seq < one.seq ? other : one;
 }
 
 function waiting<E extends Identified>(entries: Iterable<E>): E | undefined {

@@ -2,8 +2,9 @@
  * Who changed what, and who looked at what messages carry: told once for each such call, when it is answered. What streams of
  * workers do is none of it.
  */
-import { ServerInterceptingCall, type ServerInterceptingCallInterface, type ServerInterceptor } from '@grpc/grpc-js';
+import { ServerInterceptingCall, type ServerInterceptingCallInterface } from '@grpc/grpc-js';
 import { codeName } from './status.js';
+import type { Guard } from './transport.js';
 
 type Listener = Parameters<ServerInterceptingCallInterface['start']>[0];
 type SentStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
@@ -86,11 +87,11 @@ function nameOf(path: string): string {
 export function auditing(
   audited: Audited,
   whoIs: (call: ServerInterceptingCallInterface) => string | undefined,
-): ServerInterceptor {
+): Guard {
   return ({ path }, call) => {
     const name = nameOf(path);
     const isWorth = CALLS[name];
-    if (isWorth === undefined) return new ServerInterceptingCall(call);
+    if (isWorth === undefined) return undefined;
     return new AuditedCall(call, (asked, answered, outcome, why) => {
       if (!isWorth(asked, answered)) return;
       const told = why === '' ? plain(answered ?? {}) : cut(why);

@@ -2,12 +2,7 @@
  * Lets a call in when it is known whose it is. A call that is not let in reaches no handler, no message of it is read, and
  * it is told why.
  */
-import {
-  type Metadata,
-  ServerInterceptingCall,
-  type ServerInterceptingCallInterface,
-  type ServerInterceptor,
-} from '@grpc/grpc-js';
+import { type Metadata, ServerInterceptingCall, type ServerInterceptingCallInterface } from '@grpc/grpc-js';
 import type { Authenticator, Identified } from '../../access/authenticator.js';
 import { PermittedPort } from '../../access/permitted-port.js';
 import type { Principal, Shown } from '../../access/principal.js';
@@ -16,6 +11,7 @@ import { http2StreamOf } from './http2-stream.js';
 import type { Port } from './port.js';
 import { showOf } from './shown.js';
 import { type CallStatus, statusOf } from './status.js';
+import type { Guard } from './transport.js';
 
 /** Told of every call that was not let in. */
 export type Refused = (shown: Shown, from: string, path: string, why: string) => void;
@@ -57,9 +53,9 @@ export class Door {
     return statusOf({ kind: 'no_credentials', description });
   }
 
-  readonly interceptor: ServerInterceptor = ({ path }, call) =>
+  readonly guard: Guard = ({ path }, call) =>
     path === OPEN_TO_ALL
-      ? new ServerInterceptingCall(call)
+      ? undefined
       : new ServerInterceptingCall(call, {
           start: (next) => next({ onReceiveMetadata: (metadata, go) => this.#enter(call, path, metadata, go) }),
         });

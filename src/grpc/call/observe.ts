@@ -14,11 +14,12 @@ export type Observe = (call: { method: string; code: string; seconds: number }) 
 
 export function observer(observe: Observe, turns: FairTurns, allowances: CallAllowances): ServerInterceptor {
   return (method, call) => {
-    const session = http2StreamOf(call)?.session;
+    const stream = http2StreamOf(call);
+    const session = stream?.session;
     // Streams have bounds of their own.
     const isUnary = !method.requestStream && !method.responseStream;
     const connection = isUnary && session !== undefined ? turns.of(session) : undefined;
-    return new ObservedCall(call, method.path, observe, connection, session && allowances.of(session));
+    return new ObservedCall(call, method.path, observe, stream, connection, session && allowances.of(session));
   };
 }
 
@@ -32,6 +33,7 @@ class ObservedCall extends ServerInterceptingCall {
     private readonly inner: ServerInterceptingCallInterface,
     private readonly method: string,
     private readonly observe: Observe,
+    private readonly stream: ReturnType<typeof http2StreamOf>,
     private readonly connection: FairConnection | undefined,
     private readonly allowance: CallAllowance | undefined,
   ) {
@@ -59,8 +61,7 @@ class ObservedCall extends ServerInterceptingCall {
     super.sendMessage(message, sent);
     // Its status follows when the message has left, whenever its client lets it.
     if (this.connection !== undefined) this.#rest();
-    const stream = this.connection && http2StreamOf(this.inner);
-    if (stream !== undefined) this.connection?.sent(stream);
+    if (this.stream !== undefined) this.connection?.sent(this.stream);
   }
 
   override sendStatus(status: SentStatus): void {

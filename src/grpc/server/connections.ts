@@ -4,12 +4,12 @@
  */
 import type { EventEmitter } from 'node:events';
 import type { ServerHttp2Session } from 'node:http2';
-import { type Server, ServerInterceptingCall, type ServerInterceptor } from '@grpc/grpc-js';
+import { type Server, ServerInterceptingCall } from '@grpc/grpc-js';
 import type { Limits, Refusal } from '../../coordinator.js';
 import type { Log } from '../call/handler.js';
 import { http2StreamOf } from '../call/http2-stream.js';
 import { statusOf } from '../call/status.js';
-import { listenersOf } from '../call/transport.js';
+import { type Guard, listenersOf } from '../call/transport.js';
 
 /** For a client that connects and asks nothing, or never reads why it is refused. */
 const TOLD_WITHIN_MS = 5_000;
@@ -18,6 +18,8 @@ const RETRY_SOON = 1_000;
 
 export class Connections {
   readonly #refused = new WeakSet<object>();
+  /** Of those: that are open still. Mostly none is, and no call has to be looked at. */
+  #refusedOpen = 0;
   #open = 0;
   #lineAt = Number.NEGATIVE_INFINITY;
 
@@ -31,9 +33,10 @@ export class Connections {
     for (const listener of listenersOf(server)) this.#watch(listener);
   }
 
-  readonly interceptor: ServerInterceptor = (_, call) => {
+  readonly guard: Guard = (_, call) => {
+    if (this.#refusedOpen === 0) return undefined;
     const session = http2StreamOf(call)?.session;
-    if (session === undefined || !this.#refused.has(session)) return new ServerInterceptingCall(call);
+    if (session === undefined || !this.#refused.has(session)) return undefined;
     return new RefusedCall(call, this.#refusal(), () => session.close());
   };
 
@@ -50,7 +53,11 @@ export class Connections {
   #refuse(session: ServerHttp2Session): void {
     this.#refused.add(session);
     const timer = setTimeout(() => session.destroy(), TOLD_WITHIN_MS).unref();
-    session.once('close', () => clearTimeout(timer));
+    this.#refusedOpen += 1;
+    session.once('close', () => {
+      clearTimeout(timer);
+      this.#refusedOpen -= 1;
+    });
     const now = performance.now();
     if (now - this.#lineAt < BETWEEN_LINES_MS) return;
     this.#lineAt = now;

@@ -76,11 +76,11 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   const { coordinator, cluster, access, audited, desk } = options;
   const door = access && new Door(access.authenticator, coordinator, cluster, access.refused, desk);
   const whole = wholePort(coordinator, cluster, desk);
-  const interceptors = [connections.interceptor];
-  if (door !== undefined) interceptors.push(door.interceptor);
+  const guards = [connections.guard];
+  if (door !== undefined) guards.push(door.guard);
   // Behind the door: it tells of calls that were let in, and whose they are.
-  if (audited !== undefined) interceptors.push(auditing(audited, (call) => door?.nameOf(call)));
-  const server = createServer(options.limits, options.observe, interceptors);
+  if (audited !== undefined) guards.push(auditing(audited, (call) => door?.nameOf(call)));
+  const server = createServer(options.limits, options.observe, guards);
   const streams = new OpenStreams();
   const health = new Health();
   try {

@@ -92,3 +92,43 @@ test('items whose id was made here stand among the others in the order in which 
   for (const one of items) one.phase = { at: 'in_flight' };
   assert.equal(index.firstWaiting(), undefined);
 });
+
+test('items of earlier runs stand first, each in its place', () => {
+  const ids = new OwnIds('~b-1-');
+  const index = new IdIndex<Item>(ids);
+  const one = (id: string, seq: number, number?: number) =>
+    waiting(new Item(lane, id, new Uint8Array(0), undefined, undefined, 0, seq, 0, number));
+  const old = Array.from({ length: 3_000 }, (_, seq) => {
+    if (seq % 5 === 0) return item(seq);
+    return one(`~a-${seq < 1_500 ? 1 : 2}-${seq.toString(36)}`, seq);
+  });
+  for (const each of old) index.setOld(each);
+  const later = Array.from({ length: 10 }, (_, n) => one(ids.idOf(n), 3_000 + n, n));
+  for (const each of later) index.set(each);
+  const all = [...old, ...later];
+  assert.deepEqual([...index.scan()], all);
+  assert.equal(index.size, all.length);
+  for (const each of all.toReversed().slice(20)) index.delete(each);
+  const left = all.slice(-20);
+  assert.deepEqual([index.size, index.firstWaiting()], [20, left[0]]);
+  assert.deepEqual([...index.scan()], left);
+  assert.ok(all.every((each) => index.get(each.id) === (left.includes(each) ? each : undefined)));
+});
+
+test('an id that only looks as if a run had made it is another one', () => {
+  const index = new IdIndex<Item>(new OwnIds('~b-1-'));
+  const ids = ['~a-1-5', '~a-1-05', '~a-1-', '~a-1-5-', '~a-15', '~5', '~', '-5', '5', '~a-1-A', '~a-1-5 ', '~a-1-0'];
+  const large = ['~a-1-zzzzzzzzzz', '~a-1-zzzzzzzzzzz', '~a-1-10000000000', '~a-1--5'];
+  const items = [...ids, ...large].map(
+    (id, seq) => new Item(lane, id, new Uint8Array(0), undefined, undefined, 0, seq, 0),
+  );
+  for (const each of items) index.setOld(each);
+  assert.equal(index.size, items.length);
+  assert.ok(items.every((each) => index.get(each.id) === each));
+  for (const [at, each] of items.entries()) {
+    index.delete(each);
+    index.delete(each);
+    assert.equal(index.get(each.id), undefined);
+    assert.equal(index.size, items.length - at - 1);
+  }
+});

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -35,6 +36,44 @@ describe('the file', () => {
         sizes.push((await stat(join(directory, 'data.mdb'))).size);
       }
       assert.ok((sizes[9] ?? 0) <= 1.05 * (sizes[1] ?? 0), `the sizes were ${sizes}`);
+    });
+  }
+});
+
+/** Where each of the first two pages says which transaction made it valid: `MDB_meta` of LMDB 1.0. */
+const TRANSACTION_AT = [24 + 128, 4_096 + 24 + 128];
+const LONG_MS = 10_000;
+
+function lastTransaction(file: number): number {
+  const bytes = Buffer.alloc(8);
+  const numbers = TRANSACTION_AT.map((at) => {
+    readSync(file, bytes, 0, 8, at);
+    return Number(bytes.readBigUInt64LE(0));
+  });
+  return Math.max(...numbers);
+}
+
+describe('a write', () => {
+  for (const rows of [1, 300, 3_000]) {
+    it(`of ${rows} rows is on its way when it was asked for: the disk does not wait for the event loop`, async (t) => {
+      const directory = join(await temporaryFolder(t), 'data');
+      const journal = await openJournal(directory);
+      t.after(() => journal.close());
+      const write = (from: number) =>
+        journal.write(puts(Array.from({ length: rows }, (_, at) => itemRow(from + at))), 1);
+      // The first of so many rows may make the file grow; the second finds room.
+      await write(0);
+      const file = openSync(join(directory, 'data.mdb'), 'r');
+      t.after(() => closeSync(file));
+      const before = lastTransaction(file);
+      const done = write(rows);
+      const until = performance.now() + LONG_MS;
+      // What keeps the loop busy here are answers in a sidecar.
+      while (lastTransaction(file) === before && performance.now() < until);
+      const meanwhile = lastTransaction(file) - before;
+      await done;
+      assert.equal(meanwhile, 1);
+      assert.equal(lastTransaction(file) - before, 1, 'the batch and its moment are one transaction');
     });
   }
 });

@@ -58,6 +58,8 @@ class LmdbJournal implements Journal {
   #closed = false;
   /** Batches since it was looked for dead readers. */
   #batches = 0;
+  /** Bytes. Of the file: it does not change. */
+  readonly #pageSize: number;
   /** Whether there may be rows of contents: without, none has to be looked for when an item ends. */
   #contents: boolean;
 
@@ -69,6 +71,7 @@ class LmdbJournal implements Journal {
   ) {
     this.#tables = tables;
     this.#contents = countOf(tables, 'contents') > 0;
+    this.#pageSize = numberIn(tables.root.getStats(), 'pageSize');
     this.before = { lastWrite: lastWriteOf(tables), rows: rowsOf(tables) };
   }
 
@@ -116,23 +119,22 @@ class LmdbJournal implements Journal {
     return `${this.directory}/${DATA_FILE}`;
   }
 
-  /** A batch is one transaction. No write of it is waited for by itself: they are all in, or none. */
+  /**
+   * A batch is one transaction. No write of it is waited for by itself: they are all in, or none.
+   *
+   * It is under way when this call returns, unless the file has to be opened or to grow: what the caller does next, mostly
+   * sending answers, is done while the disk works.
+   */
   async #write(changes: readonly RowChange[], at: number): Promise<void> {
-    const tables = await this.#open();
+    const tables = this.#tables ?? (await this.#open());
     // First all of it is turned into bytes: a row that cannot be would leave half a batch.
     const batch = encode(this.#writer, changes, this.#contents);
-    await this.#makeRoom(tables, batch);
+    const room = this.#makeRoom(tables, batch);
+    if (room !== undefined) await room;
     // Also if it fails: then it may be there all the same.
     this.#contents ||= batch.contents;
     try {
-      await tables.root.batch(() => {
-        for (const { table, key, value } of batch.writes) {
-          // Settled with the batch; none has a promise of its own.
-          if (value === undefined) void tables.of[table]?.remove(key);
-          else void tables.of[table]?.put(key, value);
-        }
-        void tables.root.put(ABOUT.lastWrite, at);
-      });
+      await commit(tables, batch, at);
     } catch (error) {
       const failure = await writeError(this.#path, error, batch.bytes);
       await this.#openAnew(tables);
@@ -149,14 +151,15 @@ class LmdbJournal implements Journal {
     root.readerCheck();
   }
 
-  async #makeRoom({ root }: Tables, { writes, bytes }: EncodedBatch): Promise<void> {
-    const stats: unknown = root.getStats();
-    const used = { pages: numberIn(stats, 'lastPageNumber') + 1, pageSize: numberIn(stats, 'pageSize') };
-    try {
-      await this.room.make({ writes: writes.length, bytes }, used);
-    } catch (error) {
-      throw await writeError(this.#path, error, bytes);
-    }
+  /** @returns unset: there is room already */
+  #makeRoom({ root }: Tables, { writes, bytes }: EncodedBatch): Promise<void> | undefined {
+    const used = () => numberIn(root.getStats(), 'lastPageNumber') + 1;
+    const room = this.room.make({ writes: writes.length, bytes }, this.#pageSize, used);
+    return room?.catch((error: unknown) => this.#noRoom(error, bytes));
+  }
+
+  async #noRoom(error: unknown, bytes: number): Promise<never> {
+    throw await writeError(this.#path, error, bytes);
   }
 
   async #open(): Promise<Tables> {
@@ -177,6 +180,24 @@ class LmdbJournal implements Journal {
       // The next write tries again, and tells why it cannot.
     }
   }
+}
+
+/**
+ * Resolves when all of it is flushed. The library starts a transaction when the event loop has turned, or when a write finds
+ * one that is to be started then. So the moment of the batch is put once more behind it, in the same transaction: nothing
+ * was started before it, because a batch of any size is no reason for that ({@link openTables}).
+ */
+async function commit({ root, of }: Tables, { writes }: EncodedBatch, at: number): Promise<void> {
+  const batch = root.batch(() => {
+    for (const { table, key, value } of writes) {
+      // Settled with the batch; none has a promise of its own.
+      if (value === undefined) void of[table]?.remove(key);
+      else void of[table]?.put(key, value);
+    }
+    void root.put(ABOUT.lastWrite, at);
+  });
+  // The same promise, as the library is set.
+  await Promise.all([batch, root.put(ABOUT.lastWrite, at)]);
 }
 
 function countOf(tables: Tables, table: StoredTable): number {

@@ -29,16 +29,16 @@ interface Load {
   readonly bytes: number;
 }
 
-/** Pages of the file that are in use or were, and their size. */
-interface Used {
-  readonly pages: number;
-  /** Bytes. */
-  readonly pageSize: number;
+/** Pages that a batch may add to the file. */
+function mostPages({ writes, bytes }: Load, pageSize: number): number {
+  return PAGES_A_BATCH + Math.min(PAGES_A_WRITE * writes, MOST_PAGES_OF_WRITES) + 2 * Math.ceil(bytes / pageSize);
 }
 
 export class Room {
   /** Bytes of the file, as far as it is known: it may be more. */
   #size = 0;
+  /** Pages in use, at most: what was asked for the last time, and all that the batches since may have added. */
+  #pages = 0;
 
   private constructor(private readonly file: FileHandle) {}
 
@@ -46,19 +46,28 @@ export class Room {
     return new Room(await open(path, 'r+'));
   }
 
-  /** @throws what the system says when there is no room; the file is as it was, but for zeros at its end */
-  async make({ writes, bytes }: Load, { pages, pageSize }: Used): Promise<void> {
-    const ofWrites = Math.min(PAGES_A_WRITE * writes, MOST_PAGES_OF_WRITES);
-    const ofValues = 2 * Math.ceil(bytes / pageSize);
-    const needed = (pages + PAGES_A_BATCH + ofWrites + ofValues) * pageSize;
-    if (needed <= this.#size) return;
-    this.#size = (await this.file.stat()).size;
-    const ahead = Math.min(MOST_AHEAD, Math.max(LEAST_AHEAD, PART_AHEAD * needed));
-    if (needed > this.#size) await this.#grow(needed, Math.ceil((needed + ahead) / pageSize) * pageSize);
+  /**
+   * @param used asked only when the batches since the last time may have used up what was there: it costs a reader of the
+   * library, and no batch is to wait for that
+   * @returns unset: there is room. Otherwise resolves when there is; rejects with what the system says when there is none: the
+   * file is as it was, but for zeros at its end
+   */
+  make(load: Load, pageSize: number, used: () => number): Promise<void> | undefined {
+    const most = mostPages(load, pageSize);
+    if ((this.#pages + most) * pageSize > this.#size) this.#pages = used();
+    this.#pages += most;
+    const needed = this.#pages * pageSize;
+    return needed <= this.#size ? undefined : this.#makeSure(needed, pageSize);
   }
 
   async close(): Promise<void> {
     await this.file.close();
+  }
+
+  async #makeSure(needed: number, pageSize: number): Promise<void> {
+    this.#size = (await this.file.stat()).size;
+    const ahead = Math.min(MOST_AHEAD, Math.max(LEAST_AHEAD, PART_AHEAD * needed));
+    if (needed > this.#size) await this.#grow(needed, Math.ceil((needed + ahead) / pageSize) * pageSize);
   }
 
   /** As far as there is room, if that is enough. */

@@ -57,6 +57,8 @@ export const ABOUT = { format: 'format', lastWrite: 'last_write' } as const;
  * and the next commit goes on from pages that may not be on the disk.
  * Without `eventTurnBatching` all writes of a batch have one promise; with it there is a second one that nobody
  * handles, and a write that fails would end the process.
+ * With `txnStartThreshold` 1 a write starts the transaction that the one before it had asked for, instead of the end of the
+ * turn of the event loop. `batchStartThreshold` keeps a batch from being begun before it is whole.
  * `noMemInit` stays off: it would save zeroing pages, and write whatever was in memory before to the disk.
  * The map grows with the file; it is address space, not memory.
  *
@@ -76,7 +78,7 @@ export async function openTables(directory: string, mode: 'create' | 'write' | '
       overlappingSync: false,
       eventTurnBatching: false,
       readOnly: mode === 'read',
-      ...OWNER_ONLY,
+      ...NOT_TYPED,
     });
     const tables = openAll(root);
     if (mode !== 'create') checkFormat(file, tables);
@@ -106,7 +108,11 @@ async function makeLockFile(path: string): Promise<void> {
 }
 
 /** Not among the library's types. */
-const OWNER_ONLY: object = { permissionsMode: 0o600 };
+const NOT_TYPED: object = {
+  permissionsMode: 0o600,
+  txnStartThreshold: 1,
+  batchStartThreshold: Number.MAX_SAFE_INTEGER,
+};
 
 function openAll(root: Tables['root']): Tables {
   const of: Partial<Record<StoredTable, StoredDatabase | undefined>> = {};
