@@ -173,7 +173,8 @@ class Recount {
     if (phase.at === 'READY' || phase.at === 'HELD') ok(isLinked(lane), `${key} is ${phase.at} and in a list`);
     if (phase.at === 'PARK') ok(!isLinked(lane), `${key} is PARK and in no list`);
     // The youngest of the idle ones stand in a ring, the others in a list.
-    if (phase.at === 'INIT') equal(isLinked(lane), lane.rests === -1, `${key} is INIT and in no list but that of the idle`);
+    if (phase.at === 'INIT')
+      equal(isLinked(lane), lane.rests === -1, `${key} is INIT and in no list but that of the idle`);
     if (phase.at === 'DELAY') equal(isLinked(lane), phase.because !== 'dependency', `${key} waits for a moment`);
     const isTimed = phase.at === 'DELAY' ? phase.because !== 'dependency' : phase instanceof Turn && !isTied(phase);
     if (isTimed)

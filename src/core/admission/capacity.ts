@@ -96,7 +96,7 @@ export class CapacityPlan {
       need.entries += 1;
       need.lanes += this.#lanesFor(item.key);
     }
-    if (place !== 'none') need.bytes += weightOf(item, itemId ?? '');
+    if (place !== 'none') need.bytes += weightOf(item, itemId?.length ?? 0);
     return undefined;
   }
 
@@ -238,7 +238,7 @@ export function waitForRoom(
 
 /** Bytes that a waiting Submit holds: all of its items, whatever is decided of them later (S101). */
 function heldBy({ items }: SubmitRequest): number {
-  return items.reduce((sum, item) => sum + weightOf(item, item.itemId ?? ''), 0);
+  return items.reduce((sum, item) => sum + weightOf(item, item.itemId?.length ?? 0), 0);
 }
 
 /** There may be room, but other Submits of the queue wait before this one. `waiter` unset: it does not wait yet. */

@@ -135,7 +135,12 @@ export class RestoredTurns {
   /** Turns age by when they began, but they are given in the order of their tokens. */
   #epochs(): ReadonlyMap<PendingTurn, Epoch> {
     const byAge = this.#pending.toSorted((a, b) => a.row.since - b.row.since);
-    return new Map(byAge.map((turn) => [turn, turn.lane.queue.holds.start(this.restored.moment(turn.row.since))]));
+    return new Map(
+      byAge.map((turn) => {
+        const { since, token } = turn.row;
+        return [turn, turn.lane.queue.holds.start(this.restored.moment(since), token)];
+      }),
+    );
   }
 
   /** From now on they have their whole time to be taken up again. */
@@ -173,7 +178,7 @@ export class RestoredTurns {
     const ticket = this.#ticketOf(row);
     const latest = latestEnd === undefined ? undefined : this.restored.endOf(latestEnd, now);
     const started = this.restored.moment(since);
-    const age = epoch ?? lane.queue.holds.start(now);
+    const age = epoch ?? lane.queue.holds.start(now, token);
     const turn = new Turn(lane, token, pending.toAssignment(), consumerId, ticket, lease, started, latest, age);
     turn.handed = row.handed;
     turn.fromBefore = true;

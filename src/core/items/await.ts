@@ -47,10 +47,10 @@ export function awaitItem(
 }
 
 /** Answers all who wait for this item. Precondition: the end of the item is remembered already, or is a dead letter. */
-export function answerAwaits(state: CoreState, queue: Queue, itemId: string, now: number): void {
+export function answerAwaits(state: CoreState, queue: Queue, item: Item, now: number): void {
   // Looking up an id means hashing it, and hardly anybody waits.
   if (queue.awaits.size === 0) return;
-  const waiters = queue.awaits.get(itemId);
+  const waiters = queue.awaits.get(item.id);
   if (waiters === undefined) return;
   for (const waiter of waiters) endAwait(state, waiter, now);
 }

@@ -23,8 +23,8 @@ export interface Content {
 }
 
 /** Bytes charged against payload memory. Strings by their length: keys and ids are mostly ASCII. */
-export function weightOf(content: Content, id: string): number {
-  let bytes = ITEM_OVERHEAD + bytesOf(content) + id.length + (content.idempotencyKey?.length ?? 0);
+export function weightOf(content: Content, idLength: number): number {
+  let bytes = ITEM_OVERHEAD + bytesOf(content) + idLength + (content.idempotencyKey?.length ?? 0);
   if (content.after !== undefined)
     for (const { queue, itemId } of content.after) bytes += AFTER_OVERHEAD + queue.length + itemId.length;
   return bytes;
@@ -49,7 +49,7 @@ export function bytesOf({ payload, headers }: Pick<Content, 'payload' | 'headers
  * disk or back keeps `payloadBytes` in line.
  */
 export function weightOfItem(item: Item): number {
-  return weightOf(contentOf(item), item.id);
+  return weightOf(contentOf(item), item.idLength);
 }
 
 /** What it adds to an answer: as `weightOfItem`, wherever it is. */

@@ -33,5 +33,5 @@ export function makeDeadLetter(state: CoreState, item: Item, cause: DeathCause, 
   die(state, item, cause, now);
   if (state.watching) tell(state, 'dead_letter', lane, now, { itemId: item.id, detail: cause });
   leaveDependencies(state, queue, item, 'dead');
-  answerAwaits(state, queue, item.id, now);
+  answerAwaits(state, queue, item, now);
 }

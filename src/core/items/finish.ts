@@ -57,7 +57,7 @@ function remember(
   queue.finished.add(item, finished, now + queue.policy.resultTtl, result?.length ?? 0);
   if (byTurn && item.idempotencyKey !== undefined)
     markKeyDone(queue, item.lane.key, item.idempotencyKey, { result, by: item.seq }, now);
-  answerAwaits(state, queue, item.id, now);
+  answerAwaits(state, queue, item, now);
 }
 
 /** Its id was made here, so no client sends it again. It has no number if an earlier run made it. */
@@ -111,7 +111,7 @@ export function leaveDependencies(state: CoreState, queue: Queue, item: Item, en
   if (item.waits !== undefined) state.dependencies.dropAll(item);
   // There are fewer, and whoever wants to wait for this one need not.
   markAllRoom(state, 'dependencies');
-  state.dependencies.end(queue.name, item.id, end);
+  if (state.dependencies.areAwaited) state.dependencies.end(queue.name, item.id, end);
 }
 
 /**

@@ -105,23 +105,18 @@ export function newTurn(
   latestEnd: number | undefined,
   now: number,
 ): Turn {
-  const epoch = lane.queue.holds.start(now);
+  const epoch = lane.queue.holds.start(now, token);
   const turn = lane.spare;
   if (turn === undefined) {
     lane.spare = new Turn(lane, token, assignment, consumerId, ticket, lease, now, latestEnd, epoch);
     return lane.spare;
   }
-  turn.token = token;
+  turn.begin(token, now, epoch);
   turn.assignment = assignment;
   turn.consumerId = consumerId;
   turn.ticket = ticket;
   turn.lease = lease;
-  turn.since = now;
-  turn.latestEnd = latestEnd;
-  turn.epoch = epoch;
-  turn.handed = 'given';
-  turn.renewals = 0;
-  turn.fromBefore = false;
+  turn.clear(latestEnd);
   return turn;
 }
 
@@ -154,12 +149,12 @@ function indexKeyless(lane: Lane, turn: Turn): void {
 function handOver(state: CoreState, turn: Turn, on: Stream | undefined, lease: number | undefined, now: number): void {
   const { lane } = turn;
   turn.handed = 'given';
-  turn.since = now;
   turn.lease = lease ?? turn.lease;
   turn.latestEnd = latestEndOf(lane.queue.policy, now);
   // It ages from now on.
+  const { token } = turn;
   lane.queue.holds.end(turn.epoch);
-  turn.epoch = lane.queue.holds.start(now);
+  turn.begin(token, now, lane.queue.holds.start(now, token));
   turn.owner = ownerOn(on, lease);
   live(state, turn, now);
 }

@@ -96,6 +96,11 @@ export class Dependencies {
     this.#size += refs.length;
   }
 
+  /** Some item waits for another: only then anybody need be told of an end. */
+  get areAwaited(): boolean {
+    return this.#awaited.size > 0;
+  }
+
   /** It has ended: the items that wait for it will be notified. */
   end(queue: string, itemId: string, end: End): void {
     if (this.#awaited.size === 0) return;

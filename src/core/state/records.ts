@@ -98,40 +98,153 @@ export const ADOPTED: Assignment = Object.freeze({ kind: 'adopted' });
  */
 export class Turn {
   /**
-   * `kept`: nobody has the turn yet, it waits for the ticket of an absent caller. `given`: it was handed out. `known`: its
-   * worker has come back with the ticket, so it knows the turn even if this repeated answer is lost.
-   */
-  handed: 'kept' | 'given' | 'known' = 'given';
-  /** Since the start of the process. */
-  renewals = 0;
-  /** It began before the start of the process. */
-  fromBefore = false;
-  /**
    * The session it is tied to, or the stream that it was given on and that gets its notices. Unset: it was given on no
    * stream, or nobody has it.
    */
   owner: Session | Stream | undefined = undefined;
-  watch: TurnWatch | undefined = undefined;
-  /** The key was stopped when the turn was adopted: it is so again when the turn ends, if nobody resumed it (S90). */
-  parked: Park | undefined = undefined;
+  /** Unset: it has nothing of it. Kept for the next turn, as the turn is. */
+  #rare: RareOfTurn | undefined = undefined;
+  #epoch: Epoch;
+  /** How much larger its token is than that of its epoch: a small integer, which is no object of its own. */
+  #ahead: number;
+  /** When it started, or was handed over: whole µs after its epoch. */
+  #age: number;
   constructor(
     readonly lane: Lane,
-    public token: number,
+    token: number,
     public assignment: Assignment,
     public consumerId: string,
     public ticket: string | DispatchTicket | undefined,
     /** ms; life without renewal. */
     public lease: number,
-    /** When it started, or was handed over. */
-    public since: number,
-    /** Whole ms; unset: no `max_hold`. */
-    public latestEnd: number | undefined,
-    public epoch: Epoch,
-  ) {}
+    since: number,
+    latestEnd: number | undefined,
+    epoch: Epoch,
+  ) {
+    this.#epoch = epoch;
+    this.#ahead = token - epoch.token;
+    this.#age = wholeMicroseconds(since - epoch.since);
+    this.latestEnd = latestEnd;
+  }
 
   get at(): 'HELD' {
     return 'HELD';
   }
+
+  /** Another turn begins, or this one begins anew. Precondition: the epoch is of that moment. */
+  begin(token: number, now: number, epoch: Epoch): void {
+    this.#epoch = epoch;
+    this.#ahead = token - epoch.token;
+    this.#age = wholeMicroseconds(now - epoch.since);
+  }
+
+  /** Nothing of the last turn is left. The watch is kept: `watchPeriod` arms it. */
+  clear(latestEnd: number | undefined): void {
+    const rare = this.#rare;
+    if (rare === undefined && latestEnd === undefined) return;
+    this.latestEnd = latestEnd;
+    this.handed = 'given';
+    this.renewals = 0;
+    this.fromBefore = false;
+  }
+
+  get epoch(): Epoch {
+    return this.#epoch;
+  }
+
+  get token(): number {
+    return this.#epoch.token + this.#ahead;
+  }
+
+  /** When it started, or was handed over, in whole µs. */
+  get since(): number {
+    return this.#epoch.since + this.#age / 1_000;
+  }
+
+  /** Whole ms; unset: no `max_hold`. */
+  get latestEnd(): number | undefined {
+    return this.#rare?.latestEnd;
+  }
+
+  set latestEnd(latestEnd: number | undefined) {
+    if (latestEnd !== undefined || this.#rare !== undefined) {
+      this.#rare ??= new RareOfTurn();
+      this.#rare.latestEnd = latestEnd;
+    }
+  }
+
+  /** Since the start of the process. */
+  get renewals(): number {
+    return this.#rare?.renewals ?? 0;
+  }
+
+  set renewals(renewals: number) {
+    this.#rare ??= new RareOfTurn();
+    this.#rare.renewals = renewals;
+  }
+
+  /** It began before the start of the process. */
+  get fromBefore(): boolean {
+    return this.#rare?.fromBefore === true;
+  }
+
+  set fromBefore(fromBefore: boolean) {
+    this.#rare ??= new RareOfTurn();
+    this.#rare.fromBefore = fromBefore;
+  }
+
+  /**
+   * `kept`: nobody has the turn yet, it waits for the ticket of an absent caller. `given`: it was handed out. `known`: its
+   * worker has come back with the ticket, so it knows the turn even if this repeated answer is lost.
+   */
+  get handed(): 'kept' | 'given' | 'known' {
+    return this.#rare?.handed ?? 'given';
+  }
+
+  set handed(handed: 'kept' | 'given' | 'known') {
+    if (handed !== 'given' || this.#rare !== undefined) {
+      this.#rare ??= new RareOfTurn();
+      this.#rare.handed = handed;
+    }
+  }
+
+  get watch(): TurnWatch | undefined {
+    return this.#rare?.watch;
+  }
+
+  set watch(watch: TurnWatch | undefined) {
+    this.#rare ??= new RareOfTurn();
+    this.#rare.watch = watch;
+  }
+
+  /** The key was stopped when the turn was adopted: it is so again when the turn ends, if nobody resumed it (S90). */
+  get parked(): Park | undefined {
+    return this.#rare?.parked;
+  }
+
+  set parked(parked: Park | undefined) {
+    if (parked !== undefined || this.#rare !== undefined) {
+      this.#rare ??= new RareOfTurn();
+      this.#rare.parked = parked;
+    }
+  }
+}
+
+function wholeMicroseconds(ms: number): number {
+  return Math.floor(ms * 1_000);
+}
+
+/**
+ * What most turns have nothing of: apart from the turn, so that they pay one pointer for it (ADR 055). A private method in
+ * the turn, to make it, would cost each turn a field of its own.
+ */
+class RareOfTurn {
+  watch: TurnWatch | undefined = undefined;
+  parked: Park | undefined = undefined;
+  latestEnd: number | undefined = undefined;
+  handed: Turn['handed'] = 'given';
+  renewals = 0;
+  fromBefore = false;
 }
 
 /**
@@ -210,16 +323,13 @@ export class Lane extends Timer {
   line: Line<Entry> | undefined = undefined;
   /** The oldest one of the ring: the one that is written over next. Only `settlements.ts` writes it. */
   settlements: Settlement | undefined = undefined;
-  /** Places and turns of this key by their ticket. Unset: none. */
-  tickets: Map<string, Caller | Turn> | undefined = undefined;
-  /** When the last turn started; kept only for `min_interval`. */
-  startedAt: number | undefined = undefined;
   /** The number of the key's last arrival in its queue, 0: none. For repeat distances. Of a keyless lane: `nameKeyless`. */
   lastArrival = 0;
   /** Its place among the idle lanes; unset: it is not idle. Only `IdleLanes` writes it. */
   rests: number | undefined = undefined;
   /** Its last turn, to be used again: a busy key allocates none, and nobody keeps one that ended. */
   spare: Turn | undefined = undefined;
+  #rare: RareOfLane | undefined = undefined;
   /** Its state as it is counted. `phase.ts` writes it, and `places.ts` where the line makes PROCESS or BLOCK of it. */
   counted: CountedState = STATES.INIT;
   constructor(
@@ -233,6 +343,34 @@ export class Lane extends Timer {
   get kind(): 'lane' {
     return 'lane';
   }
+
+  /** Places and turns of this key by their ticket. Unset: none. */
+  get tickets(): Map<string, Caller | Turn> | undefined {
+    return this.#rare?.tickets;
+  }
+
+  set tickets(tickets: Map<string, Caller | Turn> | undefined) {
+    if (tickets !== undefined || this.#rare !== undefined) {
+      this.#rare ??= new RareOfLane();
+      this.#rare.tickets = tickets;
+    }
+  }
+
+  /** When the last turn started; kept only for `min_interval`. */
+  get startedAt(): number | undefined {
+    return this.#rare?.startedAt;
+  }
+
+  set startedAt(startedAt: number | undefined) {
+    this.#rare ??= new RareOfLane();
+    this.#rare.startedAt = startedAt;
+  }
+}
+
+/** As {@link RareOfTurn}. */
+class RareOfLane {
+  tickets: Map<string, Caller | Turn> | undefined = undefined;
+  startedAt: number | undefined = undefined;
 }
 
 /** One that stands in a line. */
@@ -304,10 +442,12 @@ export class Item {
   stored: Stored | undefined = undefined;
   /** Unset: it was submitted to wait for nothing. */
   waits: Waits | undefined = undefined;
+  /** Its id if a client chose it, or an earlier run made it; else the number of it: the text is made when somebody asks. */
+  readonly #name: string | number;
   constructor(
     /** Changes only when a dead letter goes back: its old lane may be forgotten. */
     public lane: Lane,
-    readonly id: string,
+    id: string,
     /** Empty, and headers unset, once they are on disk alone: `stored`. */
     public payload: Bytes,
     public headers: ReadonlyMap<string, string> | undefined,
@@ -317,9 +457,27 @@ export class Item {
     readonly seq: number,
     /** Not before this moment: its delay, or its back-off. It holds the key while it is the head. */
     public notBefore: number,
-    /** Of its id, if that was made here. */
-    readonly number: number = NO_NUMBER,
-  ) {}
+    /** Of its id, if that was made here by its queue. */
+    number: number = NO_NUMBER,
+  ) {
+    this.#name = number === NO_NUMBER ? id : number;
+  }
+
+  get id(): string {
+    const name = this.#name;
+    return typeof name === 'string' ? name : this.lane.queue.ownIds.idOf(name);
+  }
+
+  get idLength(): number {
+    const name = this.#name;
+    return typeof name === 'string' ? name.length : this.lane.queue.ownIds.lengthOf(name);
+  }
+
+  /** Of its id, if that was made here. */
+  get number(): number {
+    const name = this.#name;
+    return typeof name === 'string' ? NO_NUMBER : name;
+  }
 
   get isCaller(): boolean {
     return false;

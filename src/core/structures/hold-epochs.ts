@@ -1,12 +1,19 @@
 /** Turns that started within this time of each other count as one age, ms. */
 const STEP = 100;
 
+/** What the tokens of one age may lie apart: it fits into a small integer. */
+const TOKENS = 2 ** 30;
+
 /** Live turns that started at about the same time. */
 export class Epoch {
   live = 0;
   older: Epoch | undefined = undefined;
   newer: Epoch | undefined = undefined;
-  constructor(public since: number) {}
+  constructor(
+    public since: number,
+    /** Of the first of them: those of the others are near. */
+    public token: number,
+  ) {}
 }
 
 /**
@@ -20,9 +27,10 @@ export class HoldEpochs {
   /** The last one that went, to be used again: a turn that is older than its epoch costs the garbage collector a note. */
   #spare: Epoch | undefined;
 
-  start(now: number): Epoch {
+  start(now: number, token: number): Epoch {
     let epoch = this.#newest;
-    if (epoch === undefined || now - epoch.since >= STEP) epoch = this.#open(now);
+    if (epoch === undefined || now - epoch.since >= STEP || Math.abs(token - epoch.token) >= TOKENS)
+      epoch = this.#open(now, token);
     epoch.live += 1;
     return epoch;
   }
@@ -39,11 +47,12 @@ export class HoldEpochs {
   }
 
   /** Bounded by the number of live turns: an epoch without any is there only while it is the newest. */
-  #open(now: number): Epoch {
+  #open(now: number, token: number): Epoch {
     const last = this.#newest;
-    const epoch = this.#spare ?? new Epoch(now);
+    const epoch = this.#spare ?? new Epoch(now, token);
     this.#spare = undefined;
     epoch.since = now;
+    epoch.token = token;
     this.#newest = epoch;
     if (last === undefined) this.#oldest = epoch;
     else {

@@ -23,6 +23,13 @@ export class OwnIds {
     return this.prefix + number.toString(RADIX);
   }
 
+  /** That of {@link idOf}, which makes no text. */
+  lengthOf(number: number): number {
+    let digits = 1;
+    for (let rest = number; rest >= RADIX; rest = Math.floor(rest / RADIX)) digits += 1;
+    return this.prefix.length + digits;
+  }
+
   /** @returns {@link NO_NUMBER} for an id that is not of this queue's making */
   numberOf(id: string): number {
     if (id.charCodeAt(0) !== OWN_UNIT || !id.startsWith(this.prefix)) return NO_NUMBER;

@@ -72,9 +72,8 @@ class Kept<T> {
   /** What of it is charged to the ledger; unset: nothing. */
   charge: { readonly bytes: number; forget(): void } | undefined = undefined;
   constructor(
-    readonly id: string,
-    /** Of its id, if that was made here. */
-    readonly number: number,
+    /** That a client chose; else the number of one that was made here: the text is made when somebody asks. */
+    readonly name: string | number,
     /** Unset: forgotten, though it may still be found. */
     public value: T | undefined,
     readonly until: number,
@@ -140,7 +139,7 @@ export class RetentionCache<T> {
   /** All that is remembered, the least recently used first. Perhaps over its time. */
   *entries(): Generator<{ readonly id: string; readonly value: T }, undefined> {
     for (let kept = this.#oldest; kept !== undefined; kept = kept.newer)
-      if (kept.value !== undefined) yield { id: kept.id, value: kept.value };
+      if (kept.value !== undefined) yield { id: this.#idOf(kept), value: kept.value };
   }
 
   set(id: string, value: T, until: number, bytes: number): void {
@@ -149,11 +148,13 @@ export class RetentionCache<T> {
   }
 
   /** As `set`, for an id of which it is known that nothing is remembered: looking would be half of the cost. */
-  add({ id, number }: { readonly id: string; readonly number: number }, value: T, until: number, bytes: number): void {
-    const kept = new Kept(id, number, value, until, this.#generation);
+  add(item: { readonly id: string; readonly number: number }, value: T, until: number, bytes: number): void {
+    const { number } = item;
+    const name = number === NO_NUMBER ? item.id : number;
+    const kept = new Kept(name, value, until, this.#generation);
     this.#append(kept);
-    if (number === NO_NUMBER) this.#putYoung(kept);
-    else this.#own.set(number, kept);
+    if (typeof name === 'string') this.#putYoung(kept, name);
+    else this.#own.set(name, kept);
     this.#size += 1;
     if (this.#size > this.#max && this.#oldest !== undefined) this.#forget(this.#oldest);
     if (this.#young.size >= this.#max) this.#turnOver();
@@ -189,12 +190,16 @@ export class RetentionCache<T> {
     return young ?? (this.#oldBloomFilter.mayHave(hash) ? this.#old.get(id) : undefined);
   }
 
-  #putYoung(kept: Kept<T>): void {
-    this.#young.set(kept.id, kept);
-    this.#youngBloomFilter.add(bloomHash(kept.id));
+  #idOf({ name }: Kept<T>): string {
+    return typeof name === 'string' ? name : this.ownIds.idOf(name);
+  }
+
+  #putYoung(kept: Kept<T>, id: string): void {
+    this.#young.set(id, kept);
+    this.#youngBloomFilter.add(bloomHash(id));
     if (!this.#youngBloomFilter.isFull) return;
     this.#youngBloomFilter = new BloomFilter(this.#young.size * 2);
-    for (const id of this.#young.keys()) this.#youngBloomFilter.add(bloomHash(id));
+    for (const young of this.#young.keys()) this.#youngBloomFilter.add(bloomHash(young));
   }
 
   #use(kept: Kept<T>): void {
@@ -205,9 +210,10 @@ export class RetentionCache<T> {
   }
 
   #rejuvenate(kept: Kept<T>): void {
-    if (kept.number !== NO_NUMBER || kept.generation === this.#generation) return;
+    const { name } = kept;
+    if (typeof name === 'number' || kept.generation === this.#generation) return;
     kept.generation = this.#generation;
-    this.#putYoung(kept);
+    this.#putYoung(kept, name);
   }
 
   /** The old Map goes; those in it that are still remembered are few: as many as of the young ones were forgotten early. */
@@ -223,16 +229,16 @@ export class RetentionCache<T> {
   }
 
   #forget(kept: Kept<T>): void {
-    const { id, value } = kept;
+    const { name, value } = kept;
     if (value === undefined) return;
     kept.value = undefined;
     this.#takeOut(kept);
-    if (kept.number !== NO_NUMBER) this.#own.delete(kept.number);
+    if (typeof name === 'number') this.#own.delete(name);
     this.#size -= 1;
     if (kept.charge !== undefined) this.ledger.remove(kept.charge);
     // Nothing is left to be found: both may go at once.
     if (this.#size === 0) this.#clear();
-    this.onForget?.(id, value);
+    this.onForget?.(this.#idOf(kept), value);
   }
 
   #clear(): void {

@@ -13,7 +13,7 @@ describe('live turns by age', () => {
         let now = 1_000;
         for (const { pass, end } of steps) {
           now += pass;
-          if (end === null) live.push({ since: now, epoch: holds.start(now) });
+          if (end === null) live.push({ since: now, epoch: holds.start(now, now) });
           else for (const ended of live.splice(end, 1)) holds.end(ended.epoch);
           const oldest = live[0]?.since;
           const told = holds.oldestSince;
@@ -28,7 +28,7 @@ describe('live turns by age', () => {
     const holds = new HoldEpochs();
     const seen = new Set<Epoch>();
     for (let now = 0; now < 10_000; now += 50) {
-      const epoch = holds.start(now);
+      const epoch = holds.start(now, now);
       seen.add(epoch);
       holds.end(epoch);
     }

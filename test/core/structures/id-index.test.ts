@@ -61,7 +61,7 @@ test('a walk with pauses passes over nothing, though items move while it pauses'
 });
 
 test('a walk that begins among young ones alone passes over none that grow old while it pauses', () => {
-  const ids = new OwnIds('~a-');
+  const ids = lane.queue.ownIds;
   const index = new IdIndex<Item>(ids);
   // Those whose id was made here came first: the walk is there for long, and the others grow old meanwhile.
   for (let n = 0; n < 10; n++)
@@ -78,7 +78,7 @@ test('a walk that begins among young ones alone passes over none that grow old w
 });
 
 test('items whose id was made here stand among the others in the order in which they came', () => {
-  const ids = new OwnIds('~a-');
+  const ids = lane.queue.ownIds;
   const index = new IdIndex<Item>(ids);
   const own = (seq: number, number: number) =>
     waiting(new Item(lane, ids.idOf(number), new Uint8Array(0), undefined, undefined, 0, seq, 0, number));
