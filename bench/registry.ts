@@ -10,6 +10,7 @@ import { expiry } from './rows/expiry.js';
 import { forwarded } from './rows/forwarded.js';
 import { growth } from './rows/growth.js';
 import { handover } from './rows/handover.js';
+import { hot } from './rows/hot.js';
 import { memory } from './rows/memory.js';
 import { recovery } from './rows/recovery.js';
 import { redis } from './rows/redis.js';
@@ -46,6 +47,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map(
     designs,
     forwarded,
     redis,
+    hot,
     tenmillion,
   }),
 );

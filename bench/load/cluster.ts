@@ -45,7 +45,7 @@ export async function startCluster(dist: Dist = TODAY, flushed: Flushed = 'alway
 }
 
 /** It has joined, and knows a home of every partition. */
-async function ready({ http }: ServerProcess): Promise<void> {
+export async function ready({ http }: ServerProcess): Promise<void> {
   for (;;) {
     const { status } = await fetch(`http://${http}/readyz`);
     if (status === 200) return;

@@ -41,6 +41,10 @@ export interface SidecarOptions {
   readonly store?: string;
   /** 0: a gateway of its cluster. */
   readonly weight?: number;
+  /** Of its cluster. Unset: the built-in one. */
+  readonly clusterName?: string;
+  /** Policies of queues, as in the file. */
+  readonly queues?: Readonly<Record<string, Readonly<Record<string, string | number>>>>;
   /** It has a console. Unset: nobody looks. */
   readonly console?: boolean;
   /** Of Node. */
@@ -58,17 +62,20 @@ export async function startSidecar(options: SidecarOptions = {}): Promise<Server
     dataDirectory,
     store,
     weight,
+    clusterName: name,
+    queues,
     console = false,
     flags = [],
     dist = TODAY,
   } = options;
-  const cluster = weight === undefined ? undefined : { weight };
+  const cluster = weight === undefined && name === undefined ? undefined : { weight, name };
   const script = new URL('src/main.js', dist);
   const directory = await mkdtemp(join(tmpdir(), 'keyturn-bench-'));
   try {
     // JSON is YAML.
     const file = join(directory, 'keyturn.yaml');
-    await writeFile(file, JSON.stringify({ default: policy, limits, auth, data_dir: dataDirectory, store, cluster }));
+    const settings = { default: policy, queues, limits, auth, data_dir: dataDirectory, store, cluster };
+    await writeFile(file, JSON.stringify(settings));
     const ports = ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
     // Code of before there was a console knows no such option.
     const page = console ? ['--console-listen', '127.0.0.1:0'] : [];
