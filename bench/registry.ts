@@ -12,6 +12,7 @@ import { failover } from './rows/failover.js';
 import { forwarded } from './rows/forwarded.js';
 import { growth } from './rows/growth.js';
 import { handover } from './rows/handover.js';
+import { hot } from './rows/hot.js';
 import { leader } from './rows/leader.js';
 import { memory } from './rows/memory.js';
 import { openloop } from './rows/openloop.js';
@@ -58,6 +59,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map(
     redis,
     failover,
     leader,
+    hot,
     tenmillion,
   }),
 );

@@ -45,6 +45,10 @@ export interface SidecarOptions {
   readonly partitions?: number;
   /** Where gRPC is served. Unset: a port of its own on loopback. */
   readonly listen?: string;
+  /** Of its cluster. Unset: the built-in one. */
+  readonly clusterName?: string;
+  /** Policies of queues, as in the file. */
+  readonly queues?: Readonly<Record<string, Readonly<Record<string, string | number>>>>;
   /** It has a console. Unset: nobody looks. */
   readonly console?: boolean;
   /** Of Node. */
@@ -64,17 +68,21 @@ export async function startSidecar(options: SidecarOptions = {}): Promise<Server
     weight,
     partitions,
     listen = '127.0.0.1:0',
+    clusterName: name,
+    queues,
     console = false,
     flags = [],
     dist = TODAY,
   } = options;
-  const cluster = weight === undefined && partitions === undefined ? undefined : { weight, partitions };
+  const cluster =
+    weight === undefined && partitions === undefined && name === undefined ? undefined : { weight, partitions, name };
   const script = new URL('src/main.js', dist);
   const directory = await mkdtemp(join(tmpdir(), 'keyturn-bench-'));
   try {
     // JSON is YAML.
     const file = join(directory, 'keyturn.yaml');
-    await writeFile(file, JSON.stringify({ default: policy, limits, auth, data_dir: dataDirectory, store, cluster }));
+    const settings = { default: policy, queues, limits, auth, data_dir: dataDirectory, store, cluster };
+    await writeFile(file, JSON.stringify(settings));
     const ports = ['--listen', listen, '--http-listen', '127.0.0.1:0'];
     // Code of before there was a console knows no such option.
     const page = console ? ['--console-listen', '127.0.0.1:0'] : [];
