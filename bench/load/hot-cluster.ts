@@ -2,7 +2,7 @@
 import { connect, type Keyturn } from '@keyturn/client';
 import { PartitionMap } from '../../src/cluster/partitions/partition-map.js';
 import { QUEUE } from '../coordinator.js';
-import { ready } from './cluster.js';
+import { isReady } from './cluster.js';
 import { type ServerProcess, startSidecar } from './server-process.js';
 import { SessionStream } from './session-stream.js';
 import { sayHello } from './wire.js';
@@ -29,7 +29,7 @@ export async function startHotCluster(store: string, { name, homes: count, sprea
   const options = { store, clusterName: name, queues: { [QUEUE]: { spread } } };
   const homes = await Promise.all(Array.from({ length: count }, () => startSidecar(options)));
   const gateway = await startSidecar({ ...options, weight: 0 });
-  await Promise.all([...homes, gateway].map(ready));
+  await Promise.all([...homes, gateway].map(isReady));
   await shareOut(gateway.address, homes, spread);
   const stream = new SessionStream(gateway.address);
   await sayHello(stream, 'worker-1');

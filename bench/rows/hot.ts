@@ -86,7 +86,7 @@ async function measure(say: Say): Promise<Samples[]> {
   say('starting');
   const clusters = [await start(1), await start(2), await start(4)] as const;
   const [one, two, four] = [samplerOf(clusters[0]), samplerOf(clusters[1]), samplerOf(clusters[2])];
-  const rounds = await inRounds(PLAN.rounds, say, async () => {
+  const rounds = await inRounds(PLAN, say, async () => {
     for (let lap = 0; lap < PLAN.laps; lap++) for (const sampler of [one, two, four]) await sampler.lap();
     return { 1: one.take(), 2: two.take(), 4: four.take() };
   });

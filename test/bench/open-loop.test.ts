@@ -11,6 +11,7 @@ const ACCEPTED = {
   reason: Reason.REASON_UNSPECIFIED,
   survivorId: '',
   supersededId: '',
+  onItsWay: false,
   retryAfter: undefined,
 };
 

@@ -33,7 +33,7 @@ export function weightOf(content: Content, idLength: number): number {
 /** What those are charged with that go to another partition, until they are there. */
 export function bytesAway(followUps: readonly FollowUp[]): number {
   let bytes = 0;
-  for (const { item, target } of followUps) if (target !== undefined) bytes += weightOf(item, item.itemId ?? '');
+  for (const { item, target } of followUps) if (target !== undefined) bytes += weightOf(item, item.itemId?.length ?? 0);
   return bytes;
 }
 
