@@ -34,7 +34,7 @@ export async function checkServer(
   if (!(Number.parseInt(version, 10) >= OLDEST)) {
     throw storeError('unfit', `${name} is Redis ${version || 'of no version'}; it has to be ${OLDEST}.0 or newer`);
   }
-  const isOfCluster = info.get('redis_mode') === 'cluster';
+  const isOfCluster = info.get('cluster_enabled') === '1';
   if (isOfCluster !== isNode) throw storeError('unfit', isNode ? noNode(address) : nodeOfCluster(address));
   if (info.get('role') !== 'master') {
     // Its place in the cluster changed, and will be known in a moment.
