@@ -41,9 +41,11 @@ import { Timer } from '../structures/timing-wheel.js';
 import { TokenBucket } from '../structures/token-bucket.js';
 import type { ChangeLogOf } from './change-log.js';
 import { Counters, LaneCounts } from './counters.js';
+import { LaneFields } from './lane-fields.js';
 import { type CountedState, STATES } from './lane-states.js';
 import type { Settlement } from './settlement.js';
 import type { Stored } from './stored.js';
+import { TurnFields } from './turn-fields.js';
 
 export type ChangeLog = ChangeLogOf<Queue, Lane, Item, Prerequisite>;
 
@@ -96,19 +98,12 @@ export const ADOPTED: Assignment = Object.freeze({ kind: 'adopted' });
  * whichever is first, or the end of its ticket while it is held for an absent caller. A tied turn is over at the end of
  * its session or of its `max_hold` instead, and its lane is in the list of the session.
  */
-export class Turn {
+export class Turn extends TurnFields<TurnWatch, Park> {
   /**
    * The session it is tied to, or the stream that it was given on and that gets its notices. Unset: it was given on no
    * stream, or nobody has it.
    */
   owner: Session | Stream | undefined = undefined;
-  /** Unset: it has nothing of it. Kept for the next turn, as the turn is. */
-  #rare: RareOfTurn | undefined = undefined;
-  #epoch: Epoch;
-  /** How much larger its token is than that of its epoch: a small integer, which is no object of its own. */
-  #ahead: number;
-  /** When it started, or was handed over: whole µs after its epoch. */
-  #age: number;
   constructor(
     readonly lane: Lane,
     token: number,
@@ -121,130 +116,12 @@ export class Turn {
     latestEnd: number | undefined,
     epoch: Epoch,
   ) {
-    this.#epoch = epoch;
-    this.#ahead = token - epoch.token;
-    this.#age = wholeMicroseconds(since - epoch.since);
-    this.latestEnd = latestEnd;
+    super(token, since, latestEnd, epoch);
   }
 
   get at(): 'HELD' {
     return 'HELD';
   }
-
-  /** Another turn begins, or this one begins anew. Precondition: the epoch is of that moment. */
-  begin(token: number, now: number, epoch: Epoch): void {
-    this.#epoch = epoch;
-    this.#ahead = token - epoch.token;
-    this.#age = wholeMicroseconds(now - epoch.since);
-  }
-
-  /** Nothing of the last turn is left. The watch is kept: `watchPeriod` arms it. */
-  clear(latestEnd: number | undefined): void {
-    const rare = this.#rare;
-    if (rare === undefined && latestEnd === undefined) return;
-    this.latestEnd = latestEnd;
-    this.handed = 'given';
-    this.renewals = 0;
-    this.fromBefore = false;
-  }
-
-  get epoch(): Epoch {
-    return this.#epoch;
-  }
-
-  get token(): number {
-    return this.#epoch.token + this.#ahead;
-  }
-
-  /** When it started, or was handed over, in whole µs. */
-  get since(): number {
-    return this.#epoch.since + this.#age / 1_000;
-  }
-
-  /** Whole ms; unset: no `max_hold`. */
-  get latestEnd(): number | undefined {
-    return this.#rare?.latestEnd;
-  }
-
-  set latestEnd(latestEnd: number | undefined) {
-    if (latestEnd !== undefined || this.#rare !== undefined) {
-      this.#rare ??= new RareOfTurn();
-      this.#rare.latestEnd = latestEnd;
-    }
-  }
-
-  /** Since the start of the process. */
-  get renewals(): number {
-    return this.#rare?.renewals ?? 0;
-  }
-
-  set renewals(renewals: number) {
-    this.#rare ??= new RareOfTurn();
-    this.#rare.renewals = renewals;
-  }
-
-  /** It began before the start of the process. */
-  get fromBefore(): boolean {
-    return this.#rare?.fromBefore === true;
-  }
-
-  set fromBefore(fromBefore: boolean) {
-    this.#rare ??= new RareOfTurn();
-    this.#rare.fromBefore = fromBefore;
-  }
-
-  /**
-   * `kept`: nobody has the turn yet, it waits for the ticket of an absent caller. `given`: it was handed out. `known`: its
-   * worker has come back with the ticket, so it knows the turn even if this repeated answer is lost.
-   */
-  get handed(): 'kept' | 'given' | 'known' {
-    return this.#rare?.handed ?? 'given';
-  }
-
-  set handed(handed: 'kept' | 'given' | 'known') {
-    if (handed !== 'given' || this.#rare !== undefined) {
-      this.#rare ??= new RareOfTurn();
-      this.#rare.handed = handed;
-    }
-  }
-
-  get watch(): TurnWatch | undefined {
-    return this.#rare?.watch;
-  }
-
-  set watch(watch: TurnWatch | undefined) {
-    this.#rare ??= new RareOfTurn();
-    this.#rare.watch = watch;
-  }
-
-  /** The key was stopped when the turn was adopted: it is so again when the turn ends, if nobody resumed it (S90). */
-  get parked(): Park | undefined {
-    return this.#rare?.parked;
-  }
-
-  set parked(parked: Park | undefined) {
-    if (parked !== undefined || this.#rare !== undefined) {
-      this.#rare ??= new RareOfTurn();
-      this.#rare.parked = parked;
-    }
-  }
-}
-
-function wholeMicroseconds(ms: number): number {
-  return Math.floor(ms * 1_000);
-}
-
-/**
- * What most turns have nothing of: apart from the turn, so that they pay one pointer for it (ADR 055). A private method in
- * the turn, to make it, would cost each turn a field of its own.
- */
-class RareOfTurn {
-  watch: TurnWatch | undefined = undefined;
-  parked: Park | undefined = undefined;
-  latestEnd: number | undefined = undefined;
-  handed: Turn['handed'] = 'given';
-  renewals = 0;
-  fromBefore = false;
 }
 
 /**
@@ -308,11 +185,11 @@ export const INIT: Init = Object.freeze({ at: 'INIT' });
  * The state of one key. Its timer ends its turn or its delay; while READY it stands in a ready list instead, and while
  * its turn is tied in the list of the session.
  */
-export class Lane extends Timer {
+export class Lane extends LaneFields<Caller | Turn> {
   /**
    * Only `lane/phase.ts` writes it, and with it what goes with it. At the end of a step:
    *
-   *     INIT     in no list but that of the idle ones; `line` is unset; not counted in `busyLanes`; among the idle lanes (`rests`) unless it is new
+   *     INIT     idle (`rests`) unless it is new, in their list at most; `line` is unset; not counted in `busyLanes`
    *     HELD     on the wheel, or in the list of the session to which the turn is tied; counted in `queue.inFlight`
    *     READY    in `queue.readyLanes` (the head is an item) or `queue.gatedLanes` (a caller), by `order`
    *     DELAY    on the wheel; in no list if nobody knows when it ends
@@ -325,11 +202,10 @@ export class Lane extends Timer {
   settlements: Settlement | undefined = undefined;
   /** The number of the key's last arrival in its queue, 0: none. For repeat distances. Of a keyless lane: `nameKeyless`. */
   lastArrival = 0;
-  /** Its place among the idle lanes; unset: it is not idle. Only `IdleLanes` writes it. */
+  /** Its place among the idle lanes; unset: it is not idle. Only `IdleCache` writes it. */
   rests: number | undefined = undefined;
   /** Its last turn, to be used again: a busy key allocates none, and nobody keeps one that ended. */
   spare: Turn | undefined = undefined;
-  #rare: RareOfLane | undefined = undefined;
   /** Its state as it is counted. `phase.ts` writes it, and `places.ts` where the line makes PROCESS or BLOCK of it. */
   counted: CountedState = STATES.INIT;
   constructor(
@@ -343,34 +219,6 @@ export class Lane extends Timer {
   get kind(): 'lane' {
     return 'lane';
   }
-
-  /** Places and turns of this key by their ticket. Unset: none. */
-  get tickets(): Map<string, Caller | Turn> | undefined {
-    return this.#rare?.tickets;
-  }
-
-  set tickets(tickets: Map<string, Caller | Turn> | undefined) {
-    if (tickets !== undefined || this.#rare !== undefined) {
-      this.#rare ??= new RareOfLane();
-      this.#rare.tickets = tickets;
-    }
-  }
-
-  /** When the last turn started; kept only for `min_interval`. */
-  get startedAt(): number | undefined {
-    return this.#rare?.startedAt;
-  }
-
-  set startedAt(startedAt: number | undefined) {
-    this.#rare ??= new RareOfLane();
-    this.#rare.startedAt = startedAt;
-  }
-}
-
-/** As {@link RareOfTurn}. */
-class RareOfLane {
-  tickets: Map<string, Caller | Turn> | undefined = undefined;
-  startedAt: number | undefined = undefined;
 }
 
 /** One that stands in a line. */
@@ -473,10 +321,8 @@ export class Item {
     return typeof name === 'string' ? name.length : this.lane.queue.ownIds.lengthOf(name);
   }
 
-  /** Of its id, if that was made here. */
   get number(): number {
-    const name = this.#name;
-    return typeof name === 'string' ? NO_NUMBER : name;
+    return typeof this.#name === 'string' ? NO_NUMBER : this.#name;
   }
 
   get isCaller(): boolean {
