@@ -53,6 +53,7 @@ test('the rows are those of the page on the benchmark, and what durability costs
     'designs',
     'forwarded',
     'redis',
+    'hot',
     'tenmillion',
   ];
   assert.deepEqual([...ROWS.keys()], names);
