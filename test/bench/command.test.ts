@@ -60,6 +60,7 @@ test('the rows are those of the page on the benchmark, and what durability costs
     'redis',
     'failover',
     'leader',
+    'hot',
     'tenmillion',
   ];
   assert.deepEqual([...ROWS.keys()], names);
