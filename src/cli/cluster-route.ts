@@ -23,8 +23,8 @@ type Route = RoutedQueue['route'];
 const MOST_SPREAD = 64;
 
 const HELP = `
-Without --group and --spread it shows where the queue lives. Queues of one group live in one partition, so that one step can
-reach several of them (follow_ups, after). The name of the queue itself for a group: with none. A queue that is spread lies
+Without --group and --spread it shows where the queue lives. Queues of one group live in one partition, so that their items can
+wait for each other (after), and an Ack decides about its follow_ups. The name of the queue itself for a group: with none. A queue that is spread lies
 in several partitions, by key; 1: in one.
 
 It changes only while the queue is empty: no items, no turns, no dead letters, nobody in its lines. Else it says what is

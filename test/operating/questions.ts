@@ -55,7 +55,8 @@ export const QUESTIONS: Readonly<Record<string, string>> = {
   keyturn_cluster_fenced_total: 'Was this sidecar taken for dead while it lived: too slow, or cut off?',
   keyturn_cluster_store_fell_back_total: 'Did a failover of the store lose what it had confirmed?',
   keyturn_cluster_forwarded_calls_total: 'How much goes a second way, and to whom?',
-  keyturn_cluster_follow_ups_on_their_way: 'Does what goes from one group to another arrive, or does something hold it up?',
+  keyturn_cluster_follow_ups_on_their_way:
+    'Does what goes from one group to another arrive, or does something hold it up?',
   keyturn_cluster_moves_total: 'How often do partitions change their home as planned?',
   keyturn_cluster_failover_seconds:
     'For how long did work stand still after the death of a sidecar, its `cluster.session` not counted?',

@@ -12,8 +12,8 @@ import type { WireReader } from './codec/wire-reader.js';
 import type { Kind } from './kinds.js';
 import type { ServedCall, TellForm } from './served-call.js';
 
-/** Of a DeliverReply. */
-const DELIVERED = 2;
+/** Of a LeaderReply, in which it travels too: no field of a link's message is free that a byte can name. */
+const DELIVERED = 7;
 
 /** Sent again it is carried out once. */
 export const DELIVER: Kind<DeliverRequest, DeliverAnswer> = {
@@ -41,7 +41,7 @@ function readDelivered(from: WireReader): DeliverAnswer {
 }
 
 const FORM: TellForm = {
-  entry: TELL.deliverReplies,
+  entry: TELL.leaderReplies,
   // Each answer is that of the call whose form this is.
   write: (out, answer) => writeDelivered(out, answer as DeliverAnswer),
   gives: () => undefined,

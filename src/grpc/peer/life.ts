@@ -161,7 +161,6 @@ export class Life {
     switch (field) {
       case TELL.replies:
       case TELL.leaderReplies:
-      case TELL.deliverReplies:
         return this.#reply(from);
       case TELL.refused:
         return this.#withId(from, (entry, bytes) => entry.refused(readRefusal(bytes)));

@@ -121,13 +121,21 @@ const CASES: Readonly<Record<Refusal['kind'], Case>> = {
     },
   },
   other_group: {
-    refusal: { kind: 'other_group', field: 'follow_ups[2].queue', queue: 'orders', group: 'shop', other: 'bills' },
+    refusal: {
+      kind: 'other_group',
+      field: 'follow_ups[2].queue',
+      queue: 'orders',
+      group: 'shop',
+      other: 'bills',
+      unfixed: true,
+    },
     expected: {
       code: 'FAILED_PRECONDITION',
       reason: 'OTHER_GROUP',
       message:
         'follow_ups[2].queue: queue "bills" is not of the group "shop" of queue "orders", and one step cannot reach both; ' +
-        'give both one "group" in the settings of all sidecars before the cluster begins; one that stands keeps its groups: take another cluster.name',
+        'follow-ups to other groups need the newest format of rows: "keyturn cluster finalize", once no older version is to come back; or ' +
+        'give both one "group" ("keyturn cluster route", while a queue is empty)',
       types: ['ErrorInfo'],
       metadata: { queue: 'bills' },
     },

@@ -43,7 +43,10 @@ const REFUSALS: { readonly [K in Refusal['kind']]: readonly Refusal[] } = {
   draining: [{ kind: 'draining', retryAfter: 1_000 }],
   store_unavailable: [{ kind: 'store_unavailable', description: 'd', retryAfter: 1 }],
   no_home: [{ kind: 'no_home', partition: 63, description: 'd', retryAfter: 1 }],
-  other_group: [{ kind: 'other_group', field: 'next.queues[1]', queue: 'q', group: 'g', other: 'o' }],
+  other_group: [
+    { kind: 'other_group', field: 'next.queues[1]', queue: 'q', group: 'g', other: 'o' },
+    { kind: 'other_group', field: 'next.queues[1]', queue: 'q', group: 'g', other: 'o', unfixed: true },
+  ],
   not_possible: [{ kind: 'not_possible', because: 'not_movable', description: 'd' }],
   session_replaced: [
     { kind: 'session_replaced', sessionId: 's' },

@@ -27,7 +27,6 @@ export const TELL = {
   events: 11,
   watchEnds: 12,
   leaderReplies: 14,
-  deliverReplies: 18,
 } as const;
 
 /** Of a Call. */
