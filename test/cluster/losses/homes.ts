@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { openStore } from '../../../src/cluster/engines/open.js';
-import type { ClusterStore, PartitionStore } from '../../../src/cluster/store/cluster-store.js';
+import type { Claimed, ClusterStore, PartitionStore } from '../../../src/cluster/store/cluster-store.js';
 import { JournalError } from '../../../src/local/journal/journal.js';
 import { itemRow, puts } from '../../local/journal/rows.js';
 import { claim, rowsOf } from '../store-place.js';
@@ -26,21 +26,28 @@ export class Home {
 
   static async open(t: TestContext, scene: Scene, partition: number): Promise<Home> {
     const store = await opened(t, scene.url, scene.replicas);
-    const claimed = await untilKnown(() => claim(store, { partition, member: `home-${partition}` }));
-    return new Home(store, store.open(claimed), partition);
+    const own = await untilKnown(() => takenOver(store, partition, `home-${partition}`));
+    return new Home(store, store.open(own), partition);
   }
 
-  /** So many rows, until one is not answered. */
+  /** So many rows, each again until it is answered, as homes do. */
   async write(count: number): Promise<void> {
-    for (let left = count; left > 0 && this.#unanswered === undefined; left -= 1) {
+    for (let left = count; left > 0; left -= 1) {
       const seq = this.answered.length;
-      try {
-        await this.home.write(puts([itemRow(seq)]), 1);
-        this.answered.push(seq);
-      } catch (error) {
-        if (!isUnknown(error)) throw error;
-        this.#unanswered = seq;
-      }
+      await untilKnown(() => this.home.write(puts([itemRow(seq)]), 1));
+      this.answered.push(seq);
+    }
+  }
+
+  /** One row, which may wait for what does not come. */
+  async writeOnce(): Promise<void> {
+    const seq = this.answered.length;
+    try {
+      await this.home.write(puts([itemRow(seq)]), 1);
+      this.answered.push(seq);
+    } catch (error) {
+      if (!isUnknown(error)) throw error;
+      this.#unanswered = seq;
     }
   }
 
@@ -80,16 +87,18 @@ export async function lossOf(t: TestContext, scene: Scene, home: Home): Promise<
   const { partition, answered } = home;
   // Nobody waits for replicas to look.
   const store = await opened(t, scene.url, 0);
-  const found = await untilKnown(async () => {
-    const owner = (await store.guards(partition + 1))[partition]?.owner ?? '';
-    const claimed = await claim(store, { partition, member: 'successor', expected: owner });
-    return rowsOf(store.open(claimed));
-  });
+  const found = await untilKnown(async () => rowsOf(store.open(await takenOver(store, partition, 'successor'))));
   const seqs = new Set(found.map((row) => ('seq' in row ? row.seq : undefined)));
   const lost = answered.filter((seq) => !seqs.has(seq));
   if (lost.length === 0) return 'nothing';
   assert.deepEqual(lost, answered.slice(-lost.length), 'what is lost came last');
   return lost.length === answered.length ? 'everything' : 'last';
+}
+
+/** From whoever has it, also from itself: an answer may have been lost. */
+async function takenOver(store: ClusterStore, partition: number, member: string): Promise<Claimed> {
+  const expected = (await store.guards(partition + 1))[partition]?.owner ?? '';
+  return claim(store, { partition, member, expected });
 }
 
 async function opened(t: TestContext, url: string, replicas: number | 'auto'): Promise<ClusterStore> {
