@@ -4,7 +4,7 @@
  */
 import { hostname } from 'node:os';
 import type { ClusterStore, NewRows, PartitionStore } from '../../cluster/store/cluster-store.js';
-import { FORMAT } from '../../cluster/store/format.js';
+import { formatOf } from '../../cluster/store/format.js';
 import type { Row } from '../../core/contract/rows.js';
 import { leastToken } from '../../core/structures/tokens.js';
 import { EXIT } from '../exit-codes.js';
@@ -72,8 +72,10 @@ export class Import {
   async #claim(isRepeated: boolean): Promise<void> {
     const member = this.presence.id;
     const floor = Math.max(this.floor, leastToken(Date.now()));
+    // Rows of a single sidecar are in the first one still: a version that knows no other may be their home.
+    const format = formatOf({});
     for (const { partition, owner } of await this.store.guards(this.partitions)) {
-      const claimed = await this.store.claim({ partition, expected: owner, member, floor, format: FORMAT });
+      const claimed = await this.store.claim({ partition, expected: owner, member, floor, format });
       if (!claimed.claimed)
         throw new CommandFailure(`partition ${partition} was claimed meanwhile; end all sidecars`, EXIT.failure);
       const store = this.store.open(claimed);
