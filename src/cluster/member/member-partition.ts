@@ -1,6 +1,5 @@
 import type { ClaimKind, Refusal } from '../../coordinator.js';
 import { leastToken } from '../../core/structures/tokens.js';
-import type { Clock } from '../../local/clock.js';
 import type { HomeCoordinator } from '../../local/home.js';
 import { JournalError } from '../../local/journal/journal.js';
 import {
@@ -12,13 +11,11 @@ import {
   type Sight,
   step,
 } from '../partitions/ownership.js';
-import type { Claimed, ClusterStore, Guard, PartitionAhead } from '../store/cluster-store.js';
-import type { LocalDeadline } from './deadline.js';
-import type { Happening } from './happenings.js';
-import type { LoadOrder } from './load-order.js';
+import type { Claimed, Guard } from '../store/cluster-store.js';
+import type { PartitionHost } from './partition-host.js';
 import { reclaim, type Wanted } from './reclaim.js';
-import type { RoutedHome, RoutedHomeHost } from './routed-home.js';
-import { type MakeHome, Tenure } from './tenure.js';
+import type { RoutedHome } from './routed-home.js';
+import { Tenure } from './tenure.js';
 
 /** After a partition could not be loaded others may try, ms. */
 const AFTER_FAILED_LOAD = 5_000;
@@ -30,37 +27,6 @@ const ASSERT_AGAIN = 250;
 const AFTER_LOSS = 3_600_000;
 /** While it is so, the core here is whole. */
 const KEEPING: readonly Ownership['at'][] = ['open', 'closed', 'reclaiming', 'handing_over'];
-
-export interface PartitionHost extends RoutedHomeHost {
-  readonly clock: Clock;
-  readonly deadline: LocalDeadline;
-  readonly store: ClusterStore;
-  readonly partitions: number;
-  readonly makeHome: MakeHome;
-  readonly loads: LoadOrder;
-  /** What was read of the partition before it was claimed, once. */
-  takeAhead(partition: number): PartitionAhead | undefined;
-  /** Reads the record of the cluster, and follows it. @throws JournalError */
-  catchUp(): Promise<void>;
-  /** In which rows of a partition are written by who claims it now. */
-  format(partition: number): number;
-  /** Whether a person accepted that a partition begins empty. */
-  beginsEmpty(partition: number): boolean;
-  /** The incarnation that claims now. */
-  readonly member: string;
-  isOwn(member: string): boolean;
-  /** Who is the home has changed, or why there is none. */
-  changed(partition: number): void;
-  /** Parcels of this partition for that one can be sent. */
-  hasParcels(partition: number, target: number): void;
-  /** The guard is free now, and all is written. `shutFor`: no call was let in for so long, ms. */
-  handedOver(partition: number, shutFor: number): void;
-  trouble(partition: number, error: Error): void;
-  /** For metrics and the log. */
-  happened(partition: number, what: Happening): void;
-  /** A batch is in the store. */
-  wrote(ms: number, rows: number): void;
-}
 
 /** What this member is to one partition: carries out what {@link step} says, one thing at a time. */
 export class MemberPartition {

@@ -1,66 +1,33 @@
 /** One sidecar of a cluster: it joins, claims partitions, is their home, and hands them over. */
 import type { Coordinator } from '../../coordinator.js';
-import type { Clock } from '../../local/clock.js';
-import type { FollowedRoutes } from '../partitions/followed-routes.js';
 import type { Homes } from '../partitions/homes.js';
-import type { Member, Registry } from '../registry/registry.js';
-import type { ClusterStore, Guard } from '../store/cluster-store.js';
+import type { Member } from '../registry/registry.js';
+import type { Guard } from '../store/cluster-store.js';
 import { asError } from './as-error.js';
 import { HomeChanges } from './changes.js';
 import { LocalDeadline } from './deadline.js';
 import { Following } from './following.js';
 import { formatOf } from './format-of.js';
 import { HandOvers } from './hand-overs.js';
-import type { MemberWatcher } from './happenings.js';
 import { Leaving } from './leaving.js';
 import { Listing, type View } from './listing.js';
 import { LoadOrder } from './load-order.js';
-import { MemberPartition, type PartitionHost } from './member-partition.js';
+import type { MemberOptions } from './member-options.js';
+import { MemberPartition } from './member-partition.js';
 import { MissingGuards, mayClaimBy } from './missing-guards.js';
 import { Moves } from './moves.js';
+import type { PartitionHost } from './partition-host.js';
 import { Pauses } from './pauses.js';
 import { PublishedHomes } from './published-homes.js';
 import { Quiet } from './quiet.js';
-import { ReadingAhead, type ReadsAhead } from './reading-ahead.js';
-import { type Connect, RemoteHomes } from './remote-homes.js';
-import type { RoutedHomeHost } from './routed-home.js';
+import { ReadingAhead } from './reading-ahead.js';
+import { RemoteHomes } from './remote-homes.js';
 import { Sending } from './sending.js';
 import { MemberSession } from './session.js';
-import type { MakeHome } from './tenure.js';
 import { whyNone } from './why-none.js';
 
 /** Partitions that are moved at once. */
 const MOST_MOVES = 4;
-
-interface MemberOptions {
-  readonly clock: Clock;
-  readonly store: ClusterStore;
-  readonly registry: Registry;
-  /** How many the cluster has, by its record. */
-  readonly partitions: number;
-  /** How long a session lives without being renewed, ms. */
-  readonly ttl: number;
-  /** What this member says of itself; called for each incarnation, with an id that is new each time. */
-  readonly incarnation: () => Member;
-  readonly makeHome: MakeHome;
-  /** The record that this sidecar follows. */
-  readonly routes: FollowedRoutes;
-  /** Of a queue at a partition, by the routes as they are now. Unset: nothing is said of it there. */
-  readonly policyAt: RoutedHomeHost['policyAt'];
-  /** Routes are others now. */
-  readonly rerouted?: () => void;
-  readonly connect: Connect;
-  /** A partition is about to be handed over to this one, which is told then. */
-  readonly handingOver?: (to: Member) => void;
-  /** It was handed over: who is told now need not wait for its next look. `shutFor`: no call was let in for so long, ms. */
-  readonly handedOver?: (partition: number, to: Member, shutFor: number) => void;
-  /** Who is to be the next home reads the rows before it is. Unset: after it only. */
-  readonly readsAhead?: ReadsAhead;
-  /** What goes wrong; `partition` unset: with registry or store as a whole. `error` unset: it goes right again. */
-  readonly trouble?: (error: Error | undefined, partition: number | undefined) => void;
-  /** For metrics and the log. */
-  readonly watcher?: MemberWatcher;
-}
 
 export class ClusterMember implements Homes {
   readonly partitions: number;
