@@ -137,9 +137,9 @@ export class TestRedisCluster {
 
   /** @returns how many keys went */
   async moveKeys(slot: number, from: ClusterNode, to: ClusterNode, most: number): Promise<number> {
-    const found = await from.ask('CLUSTER', 'GETKEYSINSLOT', String(slot), String(most));
+    const found = await from.raw.ask('CLUSTER', 'GETKEYSINSLOT', String(slot), String(most));
     const keys = Array.isArray(found) ? found.map(String) : [];
-    for (const key of keys) await from.ask('MIGRATE', '127.0.0.1', String(to.port), key, '0', '5000');
+    for (const key of keys) await from.raw.ask('MIGRATE', '127.0.0.1', String(to.port), key, '0', '5000');
     return keys.length;
   }
 
