@@ -5,6 +5,7 @@ import { CommandFailure } from '../../../src/cli/failure.js';
 import { agree } from '../../../src/cli/serve/cluster/record.js';
 import type { Member } from '../../../src/cluster/registry/registry.js';
 import type { ClusterRecord } from '../../../src/cluster/store/cluster-store.js';
+import { FORMAT } from '../../../src/cluster/store/format.js';
 import { CLUSTER_DEFAULTS } from '../../../src/config/cluster-settings.js';
 
 const SETTINGS = { queues: new Map() };
@@ -70,9 +71,9 @@ test('S355: a sidecar that says nothing of partitions follows the cluster, and b
 
 test('S345: a sidecar that cannot read the format of rows that was fixed does not join', async () => {
   const first = await agree(storeWith(undefined), [], CLUSTER_DEFAULTS, SETTINGS);
-  await assert.rejects(agree(storeWith({ ...first, format: 2 }), [ALPHA], CLUSTER_DEFAULTS, SETTINGS), {
+  await assert.rejects(agree(storeWith({ ...first, format: FORMAT + 1 }), [ALPHA], CLUSTER_DEFAULTS, SETTINGS), {
     name: 'CommandFailure',
     message:
-      /keeps rows in format 2 \("keyturn cluster finalize"\), and this version reads up to format 1; start a newer/,
+      /keeps rows in format 3 \("keyturn cluster finalize"\), and this version reads up to format 2; start a newer/,
   });
 });
