@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { connect, type Keyturn, KeyturnError } from '@keyturn/client';
+import { openStore } from '../../src/cluster/engines/open.js';
 import { PartitionMap } from '../../src/cluster/partitions/partition-map.js';
 import { keyturn, ServeProcess } from '../cli/serve-process.js';
 import { deferred } from '../support/deferred.js';
@@ -40,11 +41,20 @@ async function homesOf(client: Keyturn, apart: boolean): Promise<readonly string
   return homes.map(({ member }) => addresses.get(member) ?? '');
 }
 
+/** Of a cluster that is new the newest format of rows counts from the start. */
+async function beganWithVersionBefore(url: string): Promise<void> {
+  const store = await openStore(url, { cluster: 'keyturn', replicas: 0 });
+  const secret = Buffer.alloc(32).toString('base64');
+  await store.record({ id: 'older', partitions: PARTITIONS, secret, version: 1, routes: {} });
+  await store.close();
+}
+
 test(
   'S520, S522, S526: follow-ups arrive in the other group once, whichever home is killed right behind the answer to their Ack',
   needs([REDIS]),
   async (t) => {
     const redis = await TestRedis.start(t, ['--appendonly', 'yes', '--appendfsync', 'always']);
+    await beganWithVersionBefore(redis.url);
     const options = ['--store', redis.url, '--cluster-session', '3s', '--cluster-partitions', String(PARTITIONS)];
     const gateway = await ServeProcess.start(t, [...options, '--cluster-weight', '0']);
     const members = new Map<string, ServeProcess>();

@@ -69,6 +69,10 @@ test('S355: a sidecar that says nothing of partitions follows the cluster, and b
   assert.equal((await agree(storeWith(undefined), [], CLUSTER_DEFAULTS, SETTINGS)).partitions, 64);
 });
 
+test('S345: a cluster that is new begins in the newest format of rows', async () => {
+  assert.equal((await agree(storeWith(undefined), [], CLUSTER_DEFAULTS, SETTINGS)).format, FORMAT);
+});
+
 test('S345: a sidecar that cannot read the format of rows that was fixed does not join', async () => {
   const first = await agree(storeWith(undefined), [], CLUSTER_DEFAULTS, SETTINGS);
   await assert.rejects(agree(storeWith({ ...first, format: FORMAT + 1 }), [ALPHA], CLUSTER_DEFAULTS, SETTINGS), {

@@ -41,6 +41,8 @@ export async function agree(
     secret: randomBytes(SECRET_BYTES).toString('base64'),
     version: 1,
     routes,
+    // Of a cluster that is new no version before can come back.
+    format: FORMAT,
   });
   if (formatOf(record) > FORMAT) throw tooOld(store, cluster.name, record);
   const wrong = [...differsInPartitions(cluster, record), ...differsInRoutes(routes, record)];
