@@ -21,7 +21,7 @@ import {
   scenarios,
 } from './commands.js';
 import { Invariants } from './invariants.js';
-import { realSide } from './pair.js';
+import { type MakeCoordinator, realSide } from './pair.js';
 import { apply, applyCall, type Made, type Side } from './sending.js';
 import { smaller } from './smaller.js';
 import { turnsIn } from './turns-in.js';
@@ -96,6 +96,8 @@ const old: fc.Arbitrary<Old | undefined> = fc.oneof(
 
 interface Play {
   readonly scenario: Scenario;
+  /** With few of them lanes are forgotten, and what is left of them is used again. */
+  readonly idleLanes: number;
   readonly steps: readonly Step[];
 }
 
@@ -103,15 +105,16 @@ const plays: fc.Arbitrary<Play> = fc
   .record({
     scenario: scenarios(MIX, MOST, true),
     inner: scenarios(WITHIN, MOST),
+    idleLanes: oneOf(1, 2, 5, 1_000),
     extras: fc.array(fc.record({ late, old, within: oneOf(0, 0, 0, 1, 2) }), { minLength: MOST, maxLength: MOST }),
   })
-  .map(({ scenario, inner, extras }) => {
+  .map(({ scenario, inner, idleLanes, extras }) => {
     const asked = inner.commands.filter((command): command is Step['within'][number] => 'on' in command);
     const steps = scenario.commands.map((command, at): Step => {
       const { within = 0, ...extra } = extras[at] ?? { late: undefined, old: undefined };
       return { command, ...extra, within: asked.slice(at, at + within) };
     });
-    return { scenario, steps };
+    return { scenario, idleLanes, steps };
   });
 
 class Alone {
@@ -121,12 +124,13 @@ class Alone {
   #within: Step['within'] = [];
   #withoutTick = 0;
 
-  constructor({ scenario, steps }: Play) {
+  constructor({ scenario, idleLanes, steps }: Play) {
     let made: RecountedCoordinator | undefined;
-    this.#side = realSide((settings, clock) => {
+    const make: MakeCoordinator = (settings, clock) => {
       made = new RecountedCoordinator(settings, { clock, seed: 1 }, 1);
       return made;
-    }, scenario);
+    };
+    this.#side = realSide(make, scenario, { idleLanes });
     assert.ok(made);
     this.#coordinator = made;
     // What is asked from within counts among the commands.
@@ -199,8 +203,9 @@ describe('the coordinator, recounted after every step', () => {
     const small = { ...failing, steps: await smaller(failing.steps, fails) };
     const lines = small.steps.map((step) => `  ${JSON.stringify(step)}`).join('\n');
     const { policies, startupHold, limits } = small.scenario;
+    const { idleLanes } = small;
     assert.fail(
-      `${await error(small)}\n\nsmallest: ${JSON.stringify({ policies, startupHold, limits })}\n${lines}\n\nto run it again: KEYTURN_SEED=${seed} KEYTURN_PATH=${details.counterexamplePath}`,
+      `${await error(small)}\n\nsmallest: ${JSON.stringify({ policies, startupHold, limits, idleLanes })}\n${lines}\n\nto run it again: KEYTURN_SEED=${seed} KEYTURN_PATH=${details.counterexamplePath}`,
     );
   });
 });

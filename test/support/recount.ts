@@ -42,7 +42,12 @@ class Recount {
   #bytes = 0;
   #callers = 0;
   #busy = 0;
-  #idle = 0;
+  /** Lanes in INIT of all queues. */
+  readonly #idle = new Set<Link>();
+  /** Those of them that stand in the ring of the youngest, by their places. */
+  readonly #young = new Map<number, Lane>();
+  /** Those that stand in the list. */
+  readonly #aged: Lane[] = [];
   #awaits = 0;
   #dependencies = 0;
   /** Of what is waited for: how many of those that wait are on disk. */
@@ -68,7 +73,7 @@ class Recount {
     }
     equal(state.roomBytes, roomBytes, 'bytes of those who wait for room');
     equal(state.busyLanes, this.#busy, 'busy lanes');
-    equal(state.idle.size, this.#idle, 'idle marks');
+    this.#checkIdle();
     equal(state.waiting.caller, this.#callers, 'callers that wait');
     equal(state.waiting.acquire, this.#waits.size, 'Acquire calls that wait');
     equal(state.waiting.room, roomWaiters, 'Submits that wait for room');
@@ -150,7 +155,7 @@ class Recount {
     equal(lane.counted.state, laneState(lane), `${key}: the state as it is counted`);
     if (key !== '') equal(queue.lanes.get(key), lane, `${key} has one lane`);
     const rests = phase.at === 'INIT';
-    if (rests) this.#idle += 1;
+    if (rests) this.#rest(lane);
     else this.#busy += 1;
     equal(lane.rests !== undefined, rests, `${key} is ${phase.at}: idle mark`);
     if (line !== undefined) walkLine(lane, line, inLines);
@@ -167,12 +172,41 @@ class Recount {
     if (this.#isOnTime) this.#checkDelay(lane);
   }
 
+  #rest(lane: Lane): void {
+    const { rests, key } = lane;
+    this.#idle.add(lane);
+    if (rests === -1) this.#aged.push(lane);
+    else if (rests !== undefined) {
+      equal(this.#young.get(rests), undefined, `${key} has its place among the youngest for itself`);
+      this.#young.set(rests, lane);
+    }
+  }
+
+  /** Whoever rests does so in one place: in the ring, or once in the list, in which nobody else stands. */
+  #checkIdle(): void {
+    const { idle, share } = this.state;
+    equal(idle.size, this.#idle.size, 'idle lanes');
+    // With others its bound may have become less just now.
+    if (share === undefined) ok(idle.size <= idle.bound, `${idle.size} idle lanes, of ${idle.bound}`);
+    const [first] = this.#aged;
+    if (first === undefined) return;
+    let listed = 1;
+    let others = 0;
+    for (let link = first.next; link !== first; link = link.next) {
+      equal(link.next.prev, link, 'the list of the idle ones reads the same from both ends');
+      if (this.#idle.has(link)) listed += 1;
+      else others += 1;
+      ok(listed <= this.#aged.length && others <= 1, 'nobody but idle lanes, each once, between head and tail');
+    }
+    equal(listed, this.#aged.length, 'idle lanes of the list');
+  }
+
   /** A lane stands in one list: the wheel, a ready list, that of its session; or in none. */
   #checkPlace(lane: Lane): void {
     const { phase, key } = lane;
     if (phase.at === 'READY' || phase.at === 'HELD') ok(isLinked(lane), `${key} is ${phase.at} and in a list`);
     if (phase.at === 'PARK') ok(!isLinked(lane), `${key} is PARK and in no list`);
-    // The youngest of the idle ones stand in a ring, the others in a list.
+    // The youngest of the idle ones stand in a ring, the others in a list, which `#checkIdle` walks.
     if (phase.at === 'INIT')
       equal(isLinked(lane), lane.rests === -1, `${key} is INIT and in no list but that of the idle`);
     if (phase.at === 'DELAY') equal(isLinked(lane), phase.because !== 'dependency', `${key} waits for a moment`);

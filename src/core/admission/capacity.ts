@@ -149,8 +149,13 @@ export class CapacityPlan {
   }
 }
 
+/** Why a client cannot choose it. */
+export function madeByServer(id: string): string {
+  return `"${id}" begins with "${OWN_ID}": such ids are made by the server`;
+}
+
 function otherContent(id: string): string {
-  if (id.startsWith(OWN_ID)) return `"${id}" begins with "${OWN_ID}": such ids are made by the server`;
+  if (id.startsWith(OWN_ID)) return madeByServer(id);
   return `"${id}" is the id of another item: an id may be sent again only with the same content`;
 }
 

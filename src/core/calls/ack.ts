@@ -16,7 +16,7 @@ import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
 import { acquire, openQueues } from './acquire.js';
 import { findSettling, isSettled, stale } from './find-settling.js';
-import { cannotSend, sendAway, sentAs } from './send-away.js';
+import { cannotSend, sendAway, sentAs, wrongIdOf } from './send-away.js';
 
 /**
  * Ack: ends a turn as done, accepts its follow-ups, and asks for the next turn, all in one step.
@@ -148,8 +148,13 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
   const plans = new Map<Queue, CapacityPlan>();
   const freed = freesLane(turn, now) ? turn.lane : undefined;
   const mustCountLanes = countsLanes(state, request.followUps.length);
-  for (const [index, { queue: name, item, target }] of request.followUps.entries()) {
-    if (target !== undefined) continue;
+  for (const [index, followUp] of request.followUps.entries()) {
+    const { queue: name, item, target } = followUp;
+    if (target !== undefined) {
+      const wrong = wrongIdOf(followUp, request.token, index);
+      if (wrong !== undefined) return wrong;
+      continue;
+    }
     const queue = findOrMakeQueue(state, name, now);
     if (!(queue instanceof Queue)) return queue;
     const plan = plans.get(queue) ?? new CapacityPlan(queue, now, after, mustCountLanes, freed);

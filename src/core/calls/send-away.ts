@@ -2,11 +2,23 @@
  * Follow-ups of an Ack to queues of other groups, which another partition decides about. They are accepted here as parcels, one
  * for each partition, in the step and the batch of the Ack; what their queues decide is found out when they are there.
  */
+import { madeByServer } from '../admission/capacity.js';
 import type { FollowUp, Refusal, SubmitResult } from '../contract/model.js';
-import { MOST_PARCELS, memoryFull, TOKENS_USED_UP, tooManyParcels } from '../contract/refusals.js';
+import { badRequest, MOST_PARCELS, memoryFull, TOKENS_USED_UP, tooManyParcels } from '../contract/refusals.js';
 import { bytesAway } from '../items/content.js';
 import { OutgoingParcel } from '../state/outgoing.js';
 import type { CoreState } from '../state/state.js';
+import { followUpId, OWN_ID } from '../structures/own-id.js';
+
+/**
+ * An id that begins as those that are made here, but is not the one that this follow-up was given: it could be one that the other
+ * queue makes, and its partition takes ids of servers.
+ * @param token of the turn that the Ack ends
+ */
+export function wrongIdOf({ item: { itemId } }: FollowUp, token: number, at: number): Refusal | undefined {
+  if (itemId === undefined || !itemId.startsWith(OWN_ID) || itemId === followUpId(token, at)) return undefined;
+  return badRequest(`follow_ups[${at}].item.item_id`, madeByServer(itemId));
+}
 
 /**
  * Whether those that go away can be kept until they are there.

@@ -53,7 +53,13 @@ export class IdleCache<E extends Resting> {
 
   /** Precondition: it came to rest, and is in no list. */
   add(one: E): void {
-    if (this.#ring.length === 0) return this.#grow(one);
+    if (this.#ring.length === 0) this.#grow(one);
+    else this.#enter(one);
+    // Not only when one moves on: the ring fills again behind those that woke, and the list may be longer than the rest.
+    if (this.size > this.bound) this.trim(2);
+  }
+
+  #enter(one: E): void {
     const place = this.#next;
     const eldest = this.#ring[place];
     this.#ring[place] = one;
@@ -85,7 +91,6 @@ export class IdleCache<E extends Resting> {
     one.rests = OLD;
     append(this.#old, one);
     this.#aged += 1;
-    if (this.size > this.bound) this.trim(2);
   }
 
   /** Forgets the oldest that are too many, so many at most. The youngest stay: they are no more than half of the bound. */

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import type { DeliverAnswer, FollowUp, NewItem, Parcel } from '../../../src/coordinator.js';
 import { MOST_PARCELS } from '../../../src/core/contract/refusals.js';
 import type { OutboxRow } from '../../../src/core/contract/rows.js';
+import { followUpId } from '../../../src/core/structures/own-id.js';
 import { ByteReader } from '../../../src/local/journal/codec/byte-reader.js';
 import { ByteWriter } from '../../../src/local/journal/codec/byte-writer.js';
 import { keyOf, readRow, writeRow } from '../../../src/local/journal/codec/row-codec.js';
@@ -161,6 +162,18 @@ describe('S520: an Ack with follow-ups to another partition', () => {
     pair.source.flush();
     pair.delivered(pair.deliver().value);
     assert.equal(pair.source.stage.core.inside.payloadBytes, before);
+  });
+
+  it('may name no id that only servers make, or one of the other queue could be meant: refused, and nothing changes', () => {
+    const pair = new Pair();
+    const made = pair.target.stage.submit('s', [{}], 'other').value.results[0]?.itemId ?? '';
+    assert.match(made, /^~.*-0$/);
+    for (const itemId of [made, made.replace(/0$/, '1'), '~']) {
+      const { call, token } = pair.ack([away({ itemId: 'one' }), away({ itemId })], itemId);
+      assert.ok(call.refusal.kind === 'bad_request');
+      assert.equal(call.refusal.violations[0]?.field, 'follow_ups[1].item.item_id');
+      assert.equal(pair.source.stage.renew('r', token, QUEUE, itemId).value.results[0]?.alive, true);
+    }
   });
 
   it('S521: is refused when too many are on their way, and nothing changes', () => {
@@ -375,10 +388,14 @@ describe('S525: what the other queue never takes', () => {
 
   it('has an id of the server where its client gave none', () => {
     const pair = new Pair();
-    pair.ack([away({ itemId: '~abc.0' })]);
+    const { stage } = pair.source;
+    stage.submit('s', [{}]);
+    const token = stage.acquire('w').value.deliveries[0]?.turn.token ?? 0;
+    const itemId = followUpId(token, 0);
+    stage.ack('a', { token, followUps: [away({ itemId })] });
     pair.source.flush();
     pair.deliver();
-    assert.deepEqual([pair.there, pair.letters], [['~abc.0'], []]);
+    assert.deepEqual([pair.there, pair.letters], [[itemId], []]);
   });
 });
 

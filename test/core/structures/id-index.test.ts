@@ -94,10 +94,12 @@ test('items whose id was made here stand among the others in the order in which 
 });
 
 test('items of earlier runs stand first, each in its place', () => {
-  const ids = new OwnIds('~b-1-');
+  // An item whose id was made here has it from its queue.
+  const now = new Lane(new Queue('q', BUILT_IN_POLICY, false, new ResultLedger(0), 0, '~b-1-'), 'k');
+  const ids = now.queue.ownIds;
   const index = new IdIndex<Item>(ids);
   const one = (id: string, seq: number, number?: number) =>
-    waiting(new Item(lane, id, new Uint8Array(0), undefined, undefined, 0, seq, 0, number));
+    waiting(new Item(now, id, new Uint8Array(0), undefined, undefined, 0, seq, 0, number));
   const old = Array.from({ length: 3_000 }, (_, seq) => {
     if (seq % 5 === 0) return item(seq);
     return one(`~a-${seq < 1_500 ? 1 : 2}-${seq.toString(36)}`, seq);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import fc from 'fast-check';
 import { BUILT_IN_POLICY } from '../../../src/core/contract/policy.js';
 import { Lane, Queue } from '../../../src/core/state/records.js';
 import { IdleCache } from '../../../src/core/structures/idle-cache.js';
@@ -55,6 +56,35 @@ describe('idle lanes', () => {
       assert.deepEqual(keysOf(forgotten), [...keysOf(old.slice(1)), first.key]);
     });
   }
+
+  it('never more than may be, and the least recently idle forgotten first, whichever are busy again', () => {
+    const step = fc.record({ wake: fc.boolean(), which: fc.nat(15) });
+    const limit = fc.constantFrom(1, 2, 3, 5, 10);
+    fc.assert(
+      fc.property(limit, fc.array(step, { maxLength: 120, size: 'max' }), (most, steps) => {
+        const forgotten: Lane[] = [];
+        const expected: Lane[] = [];
+        const idle = new IdleCache<Lane>(most, (lane) => forgotten.push(lane));
+        const resting: Lane[] = [];
+        const busy = new Set(lanes(16));
+        for (const { wake, which } of steps) {
+          const [lane] = wake ? resting.splice(which % (resting.length + 1), 1) : busy;
+          if (lane === undefined) continue;
+          if (wake) idle.delete(lane);
+          else idle.add(lane);
+          if (wake) busy.add(lane);
+          else busy.delete(lane);
+          if (!wake) resting.push(lane);
+          for (const gone of resting.splice(0, Math.max(0, resting.length - most))) {
+            expected.push(gone);
+            busy.add(gone);
+          }
+          assert.deepEqual(keysOf(forgotten), keysOf(expected));
+          assert.equal(idle.size, resting.length);
+        }
+      }),
+    );
+  });
 
   it('takes one out twice as once', () => {
     const idle = new IdleCache<Lane>(3, () => assert.fail('nothing is forgotten'));
