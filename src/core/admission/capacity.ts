@@ -149,6 +149,17 @@ export class CapacityPlan {
   }
 }
 
+/**
+ * Of an item that another partition decides about, which takes ids with the prefix of the server's: a client may not choose one here
+ * either, or it would have the id that another Ack is going to give.
+ *
+ * @param given the one that the server itself gives it
+ */
+export function ownIdRefusal({ itemId }: NewItem, field: string, given: string): Refusal | undefined {
+  if (itemId === undefined || itemId === given || !itemId.startsWith(OWN_ID)) return undefined;
+  return badRequest(`${field}.item_id`, otherContent(itemId));
+}
+
 function otherContent(id: string): string {
   if (id.startsWith(OWN_ID)) return `"${id}" begins with "${OWN_ID}": such ids are made by the server`;
   return `"${id}" is the id of another item: an id may be sent again only with the same content`;

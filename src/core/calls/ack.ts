@@ -1,4 +1,4 @@
-import { CapacityPlan, countRejected, countsLanes, lackRefusal, lacks } from '../admission/capacity.js';
+import { CapacityPlan, countRejected, countsLanes, lackRefusal, lacks, ownIdRefusal } from '../admission/capacity.js';
 import { BatchWaits } from '../admission/dependants.js';
 import { DependencyCheck, isConcerned } from '../admission/dependency-check.js';
 import { submitItem } from '../admission/submit.js';
@@ -14,6 +14,7 @@ import { findOrMakeQueue, isSettledLate, isToldLate } from '../state/queues.js';
 import { type AcquireWaiter, type Caller, Queue, type Stream, Turn } from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
+import { followUpId } from '../structures/own-id.js';
 import { acquire, openQueues } from './acquire.js';
 import { findSettling, isSettled, stale } from './find-settling.js';
 import { cannotSend, sendAway, sentAs } from './send-away.js';
@@ -149,7 +150,11 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
   const freed = freesLane(turn, now) ? turn.lane : undefined;
   const mustCountLanes = countsLanes(state, request.followUps.length);
   for (const [index, { queue: name, item, target }] of request.followUps.entries()) {
-    if (target !== undefined) continue;
+    if (target !== undefined) {
+      const refusal = ownIdRefusal(item, `follow_ups[${index}].item`, followUpId(request.token, index));
+      if (refusal !== undefined) return refusal;
+      continue;
+    }
     const queue = findOrMakeQueue(state, name, now);
     if (!(queue instanceof Queue)) return queue;
     const plan = plans.get(queue) ?? new CapacityPlan(queue, now, after, mustCountLanes, freed);

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import type { DeliverAnswer, FollowUp, NewItem, Parcel } from '../../../src/coordinator.js';
 import { MOST_PARCELS } from '../../../src/core/contract/refusals.js';
 import type { OutboxRow } from '../../../src/core/contract/rows.js';
+import { followUpId } from '../../../src/core/structures/own-id.js';
 import { ByteReader } from '../../../src/local/journal/codec/byte-reader.js';
 import { ByteWriter } from '../../../src/local/journal/codec/byte-writer.js';
 import { keyOf, readRow, writeRow } from '../../../src/local/journal/codec/row-codec.js';
@@ -36,12 +37,13 @@ class Pair {
   }
 
   /** A turn of an item, and its Ack. */
-  ack(followUps: readonly FollowUp[], key = 'k') {
+  ack(followUps: readonly FollowUp[] | ((token: number) => readonly FollowUp[]), key = 'k') {
     const { stage } = this.source;
     stage.submit('s', [{ key }]);
     const [delivery] = stage.acquire('w').value.deliveries;
     const token = delivery?.turn.token ?? 0;
-    return { token, call: stage.ack('a', { key, token, followUps }) };
+    const some = typeof followUps === 'function' ? followUps(token) : followUps;
+    return { token, call: stage.ack('a', { key, token, followUps: some }) };
   }
 
   get parcels(): readonly Parcel[] {
@@ -174,6 +176,22 @@ describe('S520: an Ack with follow-ups to another partition', () => {
     ]);
     assert.equal(stage.renew('r', token).value.results[0]?.alive, true);
     assert.ok(stage.ack('a', { token }).value, 'without them it goes through');
+  });
+});
+
+describe('S570: an id with the prefix of the server', () => {
+  it('is no id that a client may choose for what goes to another partition: nothing changes', () => {
+    const pair = new Pair();
+    // That of what the next Ack sends, and that of the second one of this Ack.
+    for (const wrong of [() => '~abc.0', (token: number) => followUpId(token, 1)]) {
+      const { call, token } = pair.ack((of) => [away({ itemId: wrong(of) }), away({ itemId: 'two' })], 'k');
+      assert.ok(call.refusal.kind === 'bad_request');
+      assert.equal(call.refusal.violations[0]?.field, 'follow_ups[0].item.item_id');
+      assert.match(call.refusal.violations[0]?.description ?? '', /such ids are made by the server/);
+      assert.equal(pair.source.stage.renew('r', token).value.results[0]?.alive, true);
+      assert.equal(pair.source.stage.core.outgoing.size, 0);
+      pair.source.stage.ack('a', { token });
+    }
   });
 });
 
@@ -375,10 +393,10 @@ describe('S525: what the other queue never takes', () => {
 
   it('has an id of the server where its client gave none', () => {
     const pair = new Pair();
-    pair.ack([away({ itemId: '~abc.0' })]);
+    const { token } = pair.ack((of) => [away({ itemId: followUpId(of, 0) })]);
     pair.source.flush();
     pair.deliver();
-    assert.deepEqual([pair.there, pair.letters], [['~abc.0'], []]);
+    assert.deepEqual([pair.there, pair.letters], [[followUpId(token, 0)], []]);
   });
 });
 
