@@ -80,7 +80,7 @@ import type {
 export type * from './core/contract/cluster.js';
 export type * from './core/contract/item-choice.js';
 export * from './core/contract/leader.js';
-export type * from './core/contract/limits.js';
+export * from './core/contract/limits.js';
 export type * from './core/contract/model.js';
 export type * from './core/contract/parcels.js';
 export type * from './core/contract/policy.js';

@@ -1,8 +1,8 @@
 /** What one partition brings to another, between sidecars: as the one writes it and reads the answer, and as the other reads and answers it. */
-import type { Coordinator, DeliverAnswer, DeliverRequest } from '../../coordinator.js';
+import { type Coordinator, DEFAULT_LIMITS, type DeliverAnswer, type DeliverRequest } from '../../coordinator.js';
 import { readFollowUps } from '../convert/requests.js';
 import { fromWireToken } from '../convert/time.js';
-import type { Check } from '../convert/validate.js';
+import { Check } from '../convert/validate.js';
 import type { DeliverCall } from '../gen/keyturn/peer/v1/peer.js';
 import type { WireWriter } from '../session/codec/wire-writer.js';
 import { UNNAMED } from './codec/answers.js';
@@ -10,6 +10,7 @@ import { CALL, TELL } from './codec/entries.js';
 import { writeDeliverRequest } from './codec/requests.js';
 import type { WireReader } from './codec/wire-reader.js';
 import type { Kind } from './kinds.js';
+import { atHome } from './limits.js';
 import type { ServedCall, TellForm } from './served-call.js';
 
 /** Of a LeaderReply, in which it travels too: no field of a link's message is free that a byte can name. */
@@ -55,10 +56,17 @@ function writeDelivered(out: WireWriter, { upTo, isElsewhere }: DeliverAnswer): 
   out.close(start);
 }
 
+/**
+ * The sidecar of the Ack has looked at it, by limits that may have been larger: what it took is on disk there, and nobody can be told
+ * that it is too large for this one. So the largest that any may have count, which is what two partitions of one sidecar come to.
+ */
+const MOST = atHome(DEFAULT_LIMITS);
+
 /** What is wrong with it the reply hears. @returns false: it is no partition that takes any */
-export function askDeliver(home: Coordinator, call: DeliverCall, check: Check, served: ServedCall): boolean {
+export function askDeliver(home: Coordinator, call: DeliverCall, served: ServedCall): boolean {
   if (home.deliver === undefined) return false;
   served.form = FORM;
+  const check = new Check(MOST);
   const parcels = call.parcels.map(({ stamp, followUps }) => ({
     stamp: fromWireToken(stamp),
     followUps: readFollowUps(followUps, check),

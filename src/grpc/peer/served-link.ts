@@ -250,7 +250,7 @@ export class ServedLink implements CallSink, SessionSink {
     const { session, partition, maxWait, stamp, command, leader, deliver, principal } = head;
     if (deliver !== undefined) {
       served.order = this.#orderOf(home);
-      if (!askDeliver(home, deliver.call.value, this.context.check, served)) served.refuse(notHere(partition));
+      if (!askDeliver(home, deliver.call.value, served)) served.refuse(notHere(partition));
       return;
     }
     if (leader?.call !== undefined) {

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Coordinator, DeliverAnswer, DeliverRequest, Reply } from '../../../src/coordinator.js';
-import { newItem } from '../../support/builders.js';
+import { newItem, type SettingsChange } from '../../support/builders.js';
 import { Call } from '../../support/call.js';
 import { LinkStage } from './link-stage.js';
 
-function scene(deliver: Coordinator['deliver']) {
-  const stage = new LinkStage();
+function scene(deliver: Coordinator['deliver'], change: SettingsChange = {}) {
+  const stage = new LinkStage(change);
   const home: Coordinator = Object.create(stage.home);
   stage.homeNow = deliver === undefined ? stage.home : Object.assign(home, { deliver });
   const ask = (request: DeliverRequest) => {
@@ -65,6 +65,32 @@ describe('S526: parcels between sidecars', () => {
       assert.deepEqual(ask(request).value, answer);
       assert.deepEqual(got.map(asBytes), [asBytes(request)]);
     });
+
+  it('S571: are taken by a sidecar whose limits for clients are smaller than where they were accepted', () => {
+    const limits = {
+      queueNameBytes: 1,
+      keyBytes: 1,
+      idBytes: 64,
+      payloadBytes: 1,
+      headers: 0,
+      headerBytes: 0,
+      itemsPerSubmit: 1,
+      after: 0,
+      maxDelay: 0,
+    };
+    const got: DeliverRequest[] = [];
+    const { ask } = scene(
+      (request, reply: Reply<DeliverAnswer>) => {
+        got.push(request);
+        reply.answer({ upTo: 1, isElsewhere: false });
+      },
+      { limits },
+    );
+    const named = { queue: 'q', item: newItem({ itemId: 'i'.repeat(256), idempotencyKey: 'k'.repeat(512) }) };
+    const request = { ...REQUEST, parcels: [...REQUEST.parcels, { stamp: 2 ** 53 - 1, followUps: [named] }] };
+    assert.deepEqual(ask(request).value, { upTo: 1, isElsewhere: false });
+    assert.deepEqual(got.map(asBytes), [asBytes(request)]);
+  });
 
   it('are refused as they were, also later, and where nobody takes any', () => {
     let waits: Reply<DeliverAnswer> | undefined;

@@ -9,6 +9,9 @@ import { type RecordKeys, recordKeys } from './record-keys.js';
 import { WAIT_FOR_REPLICAS } from './redis-engine.js';
 import { CHANGE_RECORD } from './scripts.js';
 
+/** While a record is put back over that of another cluster: nobody's, and nobody begins under it. */
+export type RecordBetween = ClusterRecord & { readonly isBetween: true };
+
 /** The record of the cluster, and what else is of no partition alone. Without the record the store would look new. */
 export class RedisRecords {
   readonly keys: RecordKeys;
@@ -45,6 +48,7 @@ export class RedisRecords {
     if (record === undefined) {
       throw storeError('damaged', `${this.keys.record} in ${this.places.name} is no record of a cluster`);
     }
+    if ('isBetween' in record) throw this.#isBeingPutBack();
     this.#id = record.id;
     return record;
   }
@@ -93,6 +97,13 @@ export class RedisRecords {
   async markImport(mark: ImportMark | undefined): Promise<void> {
     const key = this.keys.import;
     await this.#tell(mark === undefined ? ['UNLINK', key] : ['SET', key, JSON.stringify(mark)]);
+  }
+
+  /** Who began now would claim what is being emptied, and its claims would be newer than those that are written back. */
+  #isBeingPutBack(): Error {
+    const what = `the record of the cluster in ${this.places.name} is being put back over that of another one`;
+    const then = `start when "keyturn cluster restore" has ended, and if it was cut off say it again, of a sidecar that lives; if none does, delete the key ${this.keys.record}: what was in memory alone is lost`;
+    return storeError('io', `${what}; ${then}`);
   }
 
   /** Waits until the replicas have what was written on this connection. */

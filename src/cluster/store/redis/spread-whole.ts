@@ -5,7 +5,7 @@ import { storeError } from '../partition/failures.js';
 import { recordOf } from '../stored-record.js';
 import { ownKey } from './keys.js';
 import { ordersOf } from './record-keys.js';
-import type { RedisRecords } from './records.js';
+import type { RecordBetween, RedisRecords } from './records.js';
 import { WAIT_FOR_REPLICAS } from './redis-engine.js';
 import { EMPTY, RESTORE_RECORD, SWAP_RECORD, WITHDRAW_RECORD } from './scripts.js';
 import { guardIn, guardRequests, theirPartitions, type Whole, type WholeSettings } from './whole.js';
@@ -59,9 +59,9 @@ export class SpreadWhole implements Whole {
     const { keys } = this.records;
     const stands = recordOf(await this.records.place.use((link) => link.ask(['GET', keys.record])));
     if ((stands?.id ?? '') !== seen) return false;
-    // From here on the members of that cluster follow no record that stands, and claim nothing.
+    // From here on the members of that cluster follow no record that stands, and claim nothing; nor does one that starts.
     const between = stands === undefined ? '' : randomUUID();
-    if (stands !== undefined && !(await this.#swap(seen, { ...stands, id: between }))) return false;
+    if (stands !== undefined && !(await this.#swap(seen, { ...stands, id: between, isBetween: true }))) return false;
     await this.#empty(between, theirPartitions(stands, seen));
     const args = [between, JSON.stringify(record), keys.orders, '', 0, ...waiting].map(String);
     return this.#change(RESTORE_RECORD, args);
@@ -77,7 +77,7 @@ export class SpreadWhole implements Whole {
     return false;
   }
 
-  #swap(seen: string, record: ClusterRecord): Promise<boolean> {
+  #swap(seen: string, record: RecordBetween): Promise<boolean> {
     return this.#change(SWAP_RECORD, [seen, JSON.stringify(record)]);
   }
 
