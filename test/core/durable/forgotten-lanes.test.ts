@@ -264,8 +264,8 @@ function said(): string {
 }
 
 /**
- * How many tokens are reserved is written now and then only; and of the starts of a key the latest counts, which not all of its
- * rows say. What may change of an item is said by its progress.
+ * How many tokens are reserved is written now and then only. Of the starts of a key the latest counts, which not all of its rows
+ * say; and a row of a turn of at_most_once is not written anew when it is forgotten that its items are done. What may change of an item is said by its progress.
  */
 function inOrder(rows: readonly Row[]): string[] {
   return rows
@@ -275,7 +275,7 @@ function inOrder(rows: readonly Row[]): string[] {
 }
 
 function comparable(row: Row): Row {
-  if (row.table === 'tokens' && row.state === 'ended') return { ...row, startedAt: 0 };
+  if (row.table === 'tokens') return { ...row, startedAt: 0 };
   return row.table === 'items' && row.state === 'open' ? { ...row, notBefore: 0, takesRoom: true, after: [] } : row;
 }
 
