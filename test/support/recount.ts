@@ -21,12 +21,14 @@ import {
   Session,
   Turn,
 } from '../../src/core/state/records.js';
-import { LOST } from '../../src/core/state/settlement.js';
+import { LOST, type Settlement } from '../../src/core/state/settlement.js';
 import { hasFollowUps, settledTokens, settlementOf } from '../../src/core/state/settlements.js';
 import type { CoreState } from '../../src/core/state/state.js';
 import { isLinked, type Link } from '../../src/core/structures/link.js';
 
 const NO_END = LOST.evicted;
+/** S18: so many of a key are remembered. */
+const SETTLEMENTS = 8;
 
 /** To be called when a step has ended. */
 export function recount(state: CoreState, now: number): void {
@@ -42,6 +44,7 @@ class Recount {
   #bytes = 0;
   #callers = 0;
   #busy = 0;
+  readonly #remembered = new Set<Settlement>();
   /** Lanes in INIT of all queues. */
   readonly #idle = new Set<Link>();
   /** Those of them that stand in the ring of the youngest, by their places. */
@@ -142,6 +145,7 @@ class Recount {
     }
     for (const state of LANE_STATES) equal(queue.states.of(STATES[state]), states.get(state), `lanes in ${state}`);
     equal(queue.inFlight, live, 'turns in flight');
+    for (const lane of queue.withFollowUps) ok(lanes.has(lane), `${lane.key} keeps follow-ups, and is not forgotten`);
     this.#checkEntries(queue, inLines, carried);
     this.#checkReady(queue, lanes);
     this.#checkCalls(queue);
@@ -167,7 +171,8 @@ class Recount {
       hasFollowUps(settlementOf(lane, token)?.ending ?? NO_END),
     );
     ok(keeping.length <= 1, `${key}: one settlement keeps its follow-ups`);
-    if (keeping.length > 0) ok(queue.withFollowUps.has(lane), `${key}: its queue knows that it keeps follow-ups`);
+    equal(queue.withFollowUps.has(lane), keeping.length > 0, `${key}: its queue knows that it keeps follow-ups`);
+    this.#checkMemory(lane);
     for (const token of key === '' ? settledTokens(lane) : []) equal(queue.keyless.get(token), lane, 'a settled token');
     if (this.#isOnTime) this.#checkDelay(lane);
   }
@@ -199,6 +204,19 @@ class Recount {
       ok(listed <= this.#aged.length && others <= 1, 'nobody but idle lanes, each once, between head and tail');
     }
     equal(listed, this.#aged.length, 'idle lanes of the list');
+  }
+
+  /** The records of its last turns are its own, though they were another's. */
+  #checkMemory({ key, settlements: oldest }: Lane): void {
+    if (oldest === undefined) return;
+    const ring = new Set<Settlement>();
+    for (let next = oldest; !ring.has(next); next = next.newer) ring.add(next);
+    equal([...ring].at(-1)?.newer, oldest, `${key}: what is remembered of it is a ring`);
+    for (const settlement of ring) {
+      ok(!this.#remembered.has(settlement), `${key} remembers a turn of another`);
+      this.#remembered.add(settlement);
+      equal(settlement.isFull, ring.size === SETTLEMENTS, `${key}: whether it remembers as many as may be`);
+    }
   }
 
   /** A lane stands in one list: the wheel, a ready list, that of its session; or in none. */
