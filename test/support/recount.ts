@@ -162,7 +162,7 @@ class Recount {
       hasFollowUps(settlementOf(lane, token)?.ending ?? NO_END),
     );
     ok(keeping.length <= 1, `${key}: one settlement keeps its follow-ups`);
-    if (keeping.length > 0) ok(queue.withFollowUps.has(lane), `${key}: its queue knows that it keeps follow-ups`);
+    equal(queue.withFollowUps.has(lane), keeping.length > 0, `${key}: its queue knows whether it keeps follow-ups`);
     for (const token of key === '' ? settledTokens(lane) : []) equal(queue.keyless.get(token), lane, 'a settled token');
     if (this.#isOnTime) this.#checkDelay(lane);
   }
