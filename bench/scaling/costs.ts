@@ -34,8 +34,10 @@ export interface Costs {
 }
 
 /**
- * Fitted to points.ts, but for: `registry` and `bytesOf…`, which were measured by themselves; `flush`, an fdatasync of that machine's disk when few others use it;
- * `load`, which no point depends on much; and the network of the machines that are supposed, 10 Gbit/s and half a millisecond there and back.
+ * Fitted to points.ts, but for: `registry.storeOfMember`, `listing` and `ofMember`, and the bytes of a member's record, which were measured by
+ * themselves; `flush`, an fdatasync of that machine's disk when few others use it. Assumed, and measured by nobody: `load`, which no point depends
+ * on much; `bytesOfRow` and `bytesOfBatch`, so the network of the store is a guess; `storeOfGateway`, so the share of gateways in the registry is
+ * one; and the network of the machines that are supposed, 10 Gbit/s and half a millisecond there and back.
  */
 export const MEASURED: Costs = {
   load: { turn: 60, operation: 4 },

@@ -394,7 +394,7 @@ export function items(set: SetStage, world: World): void {
       assert.deepEqual(stage.nack(item, { kind: 'release' }).refusal, lost('settled'));
     });
 
-    itOfGroup('S18: the results of follow-ups too, while that settlement is the newest of its key', () => {
+    itOfGroup('S18: the results of follow-ups too, until another Ack with follow-ups of its key', () => {
       const stage = set();
       stage.items('i', 'j');
       const { turn } = stage.take();
@@ -403,7 +403,15 @@ export function items(set: SetStage, world: World): void {
       assert.deepEqual(stage.ack(turn, { followUps }).value, first);
       assert.deepEqual(stage.drainIds({ queues: ['other'] }), ['f'], 'submitted once');
       stage.ack(stage.take().turn);
+      assert.deepEqual(stage.ack(turn, { followUps }).value, first, 'others of its key may end meanwhile');
+      stage.end(stage.hold());
+      assert.deepEqual(stage.ack(turn, { followUps }).value, first);
+      stage.items('k');
+      const newer = [{ queue: 'other', item: { ...EMPTY, itemId: 'g' } }];
+      const last = stage.take().turn;
+      const second = stage.ack(last, { followUps: newer }).value;
       assert.deepEqual(stage.ack(turn, { followUps }).refusal, lost('settled'));
+      assert.deepEqual(stage.ack(last, { followUps: newer }).value, second);
     });
 
     it('S19: next of a repeated Ack is carried out; with a ticket it returns the turns of the first one', () => {

@@ -55,7 +55,7 @@ class Story {
 
   acking(token: number, result = `turn ${token}`, followUps: readonly string[] = []): this {
     const turn = { queue: 'q', key: 'k', token };
-    this.ledger.turns.settles(turn);
+    this.ledger.turns.settles(turn, followUps.length > 0);
     this.ledger.items.acking(turn, result, followUps);
     return this;
   }
@@ -68,7 +68,7 @@ class Story {
 
   nacked(token: number, done = 0): this {
     const turn = { queue: 'q', key: 'k', token };
-    this.ledger.turns.settles(turn);
+    this.ledger.turns.settles(turn, false);
     this.ledger.items.nacking(turn, done);
     this.ledger.items.retried(turn, done);
     return this;
@@ -156,7 +156,7 @@ const FINE: Cases = {
   'a turn that is told to be settled after its holder asked for that': (story) =>
     story.accepted({ tag: 'a' }).given(1, ['a']).acked(1).lost(1, 'settled').found('a', 'done', 'turn 1'),
   'follow-ups that an older settlement does not remember': (story) =>
-    story.given(1, []).acking(1).given(2, []).refused(1, 'settled', true),
+    story.given(1, []).acking(1).given(2, []).acking(2, 'turn 2', ['f']).refused(1, 'settled', true),
   'an evicted holder': (story) => {
     story.given(1, []).begins(1);
     const evicted = story.ledger.turns.evicting('q', 'k');
@@ -211,6 +211,10 @@ const WRONG: Readonly<Record<string, readonly [story: (story: Story) => Story, s
   ],
   'a repeated Ack that is not remembered (I10)': [
     (story) => story.given(1, []).acking(1).refused(1, 'settled'),
+    /taken from its holder \(settled\)/,
+  ],
+  'follow-ups that are forgotten for a later turn without any (S18)': [
+    (story) => story.given(1, []).acking(1).given(2, []).acking(2).refused(1, 'settled', true),
     /taken from its holder \(settled\)/,
   ],
   'an evicted holder’s successor that is taken from too': [

@@ -69,7 +69,7 @@ export class ObservedTransport implements Transport {
     const turn = turnOf(call);
     const caller = this.#callers.get(nameOf(turn));
     const isDone = call.abandoned !== true && caller !== undefined;
-    turns.settles(turn);
+    turns.settles(turn, false);
     if (isDone) items.doneKeys.mayBecomeDone(caller, textOf(call.result));
     const answer = await this.#settled(turn, false, this.inner.deQueue(call, settings));
     account.note(`dequeued ${turn.token}`);
@@ -99,7 +99,7 @@ export class ObservedTransport implements Transport {
     const turn = turnOf(call);
     const tags = followUps.map(({ item }) => tagOf(item));
     const asked = next && turns.asks(next.queues, next.ticket);
-    turns.settles(turn);
+    turns.settles(turn, tags.length > 0);
     items.acking(turn, textOf(call.result), tags);
     const answer = await this.#settled(turn, tags.length > 0, this.inner.ack(call, settings));
     items.acked(turn);
@@ -112,7 +112,7 @@ export class ObservedTransport implements Transport {
     const { turns, items } = this.ledger;
     const turn = turnOf(call);
     const { done = 0, kind } = call;
-    turns.settles(turn);
+    turns.settles(turn, false);
     items.nacking(turn, done);
     const answer = await this.#settled(turn, false, this.inner.nack(call, settings));
     if (kind === 'retry') items.retried(turn, done);

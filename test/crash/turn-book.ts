@@ -24,6 +24,8 @@ interface Lane {
   /** The largest tokens that were given, and that began to act. */
   given: number;
   begun: number;
+  /** The largest token of which it was asked that it end by an Ack with follow-ups. */
+  withFollowUps: number;
   readonly runs: Set<Run>;
 }
 
@@ -116,7 +118,9 @@ export class TurnBook {
   }
 
   /** Its holder asks that it end. */
-  settles(turn: TurnName): void {
+  settles(turn: TurnName, hasFollowUps: boolean): void {
+    const lane = this.#lane(turn);
+    if (hasFollowUps) lane.withFollowUps = Math.max(lane.withFollowUps, turn.token);
     const given = this.#given.get(nameOf(turn));
     if (given !== undefined) given.isSettling = true;
   }
@@ -136,8 +140,8 @@ export class TurnBook {
     this.account.note(`refused ${told(turn)} ${cause}`);
     const given = this.#given.get(nameOf(turn));
     if (given === undefined) return;
-    // Only the newest settlement that somebody learnt of remembers its follow-ups (S18).
-    const isOvertaken = hasFollowUps && cause === 'settled' && this.#lane(turn).given > turn.token;
+    // Of the settlements of a key only the newest that has follow-ups remembers them (S18).
+    const isOvertaken = hasFollowUps && cause === 'settled' && this.#lane(turn).withFollowUps > turn.token;
     if (given.isGivenUp || isOvertaken) return;
     const later = this.#later(turn);
     if (this.strictness === 'store away' && cause === 'unknown' && later >= TURNS_THAT_BURY)
@@ -192,7 +196,7 @@ export class TurnBook {
     const name = key === '' ? `${queue}/ ${token}` : `${queue}/${key}`;
     const known = this.#lanes.get(name);
     if (known !== undefined) return known;
-    const lane: Lane = { given: 0, begun: 0, runs: new Set() };
+    const lane: Lane = { given: 0, begun: 0, withFollowUps: 0, runs: new Set() };
     this.#lanes.set(name, lane);
     return lane;
   }

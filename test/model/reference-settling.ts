@@ -17,7 +17,7 @@ import type {
 import { Arrived } from './reference-dependencies.js';
 import { acquire } from './reference-dispatch.js';
 import { checkFollowUps, submitAll } from './reference-items.js';
-import type { Lane, LiveTurn, ModelStream, SettlingCall } from './reference-state.js';
+import type { Lane, LiveTurn, ModelStream, Settlement, SettlingCall } from './reference-state.js';
 import type { World } from './reference-world.js';
 
 /** S18: the same call in the same manner gets the answer it got; anything else lost its turn. */
@@ -55,14 +55,18 @@ function repeatAck(
 ): Waiting {
   const ended = lane?.settlements.find((one) => one.token === request.token);
   const followUps = ended?.answer as readonly SubmitResult[] | undefined; // what settleDone stored
-  const newest = lane?.settlements.findLast((one) => one === ended || !one.unseen);
-  const forgotten = ended !== newest && (followUps?.length ?? 0) > 0;
+  const forgotten = hadFollowUps(ended) && ended !== lane?.settlements.findLast(hadFollowUps);
   if (ended?.call !== 'ack' || followUps === undefined || forgotten) {
     const { queue, key } = request;
     reply.refuse({ kind: 'turn_lost', queue, key, cause: ended?.cause ?? 'unknown' });
     return undefined;
   }
   return goOn(world, followUps, request, reply, stream);
+}
+
+/** Of the settlements of a key the newest of these is the one that remembers what they became (S18). */
+function hadFollowUps(one: Settlement | undefined): boolean {
+  return one?.call === 'ack' && ((one.answer as readonly SubmitResult[] | undefined)?.length ?? 0) > 0; // what settleDone stored
 }
 
 function settleDone(

@@ -135,8 +135,6 @@ export interface Settlement {
   /** Unset: it was ended by no call. */
   readonly call: SettlingCall | undefined;
   readonly manner: string;
-  /** Nobody learnt of the turn. */
-  readonly unseen: boolean;
   answer: unknown;
 }
 

@@ -38,8 +38,6 @@ export interface HowItEnded {
   readonly answer?: unknown;
   /** The stream whose call it was. */
   readonly by?: ModelStream | undefined;
-  /** Nobody learnt of the turn. */
-  readonly unseen?: boolean;
 }
 
 export class World {
@@ -516,7 +514,7 @@ export class World {
   }
 
   #giveBackUnseen(lane: Lane, how: HowItEnded): number {
-    const { items } = this.endTurn(lane, { ...how, unseen: true });
+    const { items } = this.endTurn(lane, how);
     return this.#giveBack(
       lane,
       items.filter((item) => this.#revive(lane, item)),
@@ -649,7 +647,6 @@ export class World {
       cause: how.cause,
       call: how.call,
       manner: how.manner ?? '',
-      unseen: how.unseen ?? false,
       answer: how.answer,
     });
     if (lane.settlements.length > REMEMBERED_SETTLEMENTS) lane.settlements.shift();

@@ -229,13 +229,14 @@ export abstract class Person {
     const isRemembered = () => {
       const later = book.disk.tokensAfter(turn.queue, turn.key, turn.token);
       const isKept = book.queue(turn.queue).remembers && !hold.maybe && hold.kind === 'strict';
-      return isKept && later < (hasFollowUps ? 1 : 7);
+      const isForgotten = hasFollowUps && book.disk.ackedWithFollowUpsAfter(turn.queue, turn.key, turn.token);
+      return isKept && later < 7 && !isForgotten;
     };
     let sent = 0;
     const refused = (why: Refusal) => {
       if (why.kind !== 'turn_lost') return this.unexpected(asking, why);
       if (answered) book.check(!isRemembered(), () => `${asking.what} was OK, and now it is ${why.cause}`);
-      // Its follow-ups are remembered until the key has another turn.
+      // Its follow-ups are remembered until another Ack of its key has some (S18).
       else if (hasFollowUps && why.cause === 'settled' && !isRemembered()) hold.ended ??= book.stamp(hold.kind);
       else turns.lost(hold, why.cause, wasSafe && (sent === 1 || book.queue(turn.queue).remembers), how);
     };

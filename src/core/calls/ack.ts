@@ -13,6 +13,7 @@ import { finishedWith, settle } from '../lane/settle.js';
 import { findOrMakeQueue, isSettledLate, isToldLate } from '../state/queues.js';
 import { type AcquireWaiter, type Caller, Queue, type Stream, Turn } from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
+import { keepFollowUps } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
 import { acquire, openQueues } from './acquire.js';
 import { findSettling, isSettled, stale } from './find-settling.js';
@@ -214,11 +215,10 @@ function apply(
   const plain = request.followUps.length === 0;
   const followUps: SubmitResult[] = [];
   const ending: SettledBy = plain ? DONE : { ended: 'settled', call: 'ack', followUps };
+  if (!plain) keepFollowUps(lane);
   // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
   settle(state, turn, finishedWith(request.result), ending, now, by);
   if (plain) return NONE;
-  // Not before `settle`: that takes the lane out of the set, and forgets the results of the Ack before this one.
-  lane.queue.withFollowUps.add(lane);
   const batch = BatchWaits.of(itemsOf(request));
   for (const followUp of request.followUps) {
     if (followUp.target !== undefined) {

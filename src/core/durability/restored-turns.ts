@@ -9,7 +9,7 @@ import { install } from '../lane/turns.js';
 import { ADOPTED, type Assignment, callerAssignment, type Item, type Lane, Session, Turn } from '../state/records.js';
 import { forgetIfEmpty } from '../state/session.js';
 import type { Ending } from '../state/settlement.js';
-import { hasFollowUps, remember } from '../state/settlements.js';
+import { hasFollowUps, keepFollowUps, remember } from '../state/settlements.js';
 import { after } from '../structures/due.js';
 
 import type { Epoch } from '../structures/hold-epochs.js';
@@ -114,10 +114,9 @@ export class RestoredTurns {
 
   /** Rows come by token, so the ring of settlements is filled from the oldest to the newest. */
   #addEnded(lane: Lane, { token, ticket, ending }: EndedRow): void {
-    // What was to be forgotten is not in the rows any more; one with follow-ups may have unseen ones behind it.
-    const keeps = hasFollowUps(ending);
-    remember(this.restored.state.spareSettlements, lane, token, ticket, copied(ending), !keeps);
-    if (keeps) lane.queue.withFollowUps.add(lane);
+    // At most one row of a lane has follow-ups: where they are forgotten the row is written again.
+    if (hasFollowUps(ending)) keepFollowUps(lane);
+    remember(this.restored.state.spareSettlements, lane, token, ticket, copied(ending));
     if (lane.key === '') lane.queue.keyless.set(token, lane);
   }
 

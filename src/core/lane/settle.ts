@@ -70,9 +70,8 @@ export function settle(
 ): Settled {
   // Read first: the turn is emptied when it has ended, and filled anew when the next one starts.
   const { lane, assignment } = turn;
-  const unseen = outcome.kind === 'never_handed_out';
-  if (unseen) disown(state, turn);
-  endTurn(state, turn, ending, now, by, unseen);
+  if (outcome.kind === 'never_handed_out') disown(state, turn);
+  endTurn(state, turn, ending, now, by);
   const settled = carryOut(state, lane, assignment, outcome, now);
   // The place that is freed at the gate is that of who takes the turn over: it does not line up there.
   // Whoever takes over needs not line up at the gate for the place that it freed (S16).

@@ -212,9 +212,8 @@ function keepUntil(state: CoreState, turn: Turn, due: number): void {
  * answer (S18). The ticket then stands for nothing more; how its turn ended is found among the settlements (S10).
  *
  * @param by the stream whose call settled it
- * @param unseen nobody learnt of the turn (S18)
  */
-export function endTurn(state: CoreState, turn: Turn, ending: Ending, now: number, by?: Stream, unseen = false): void {
+export function endTurn(state: CoreState, turn: Turn, ending: Ending, now: number, by?: Stream): void {
   const { lane } = turn;
   const queue = lane.queue;
   queue.changes?.turn(lane, turn.token);
@@ -234,7 +233,7 @@ export function endTurn(state: CoreState, turn: Turn, ending: Ending, now: numbe
   if (turn.assignment.kind === 'items' && turn.assignment.done) endHandedOut(queue, turn.assignment.items);
   queue.counters.hold.add(held / 1_000);
   const ticket = typeof turn.ticket === 'string' ? turn.ticket : undefined;
-  remember(state.spareSettlements, lane, turn.token, ticket, ending, unseen);
+  remember(state.spareSettlements, lane, turn.token, ticket, ending);
   forgetTurn(state.dispatchTickets, turn);
   // Last: from here on the lane has no turn, and may start the next one.
   release(state, turn);

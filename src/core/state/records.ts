@@ -511,7 +511,7 @@ export class Queue {
   readonly lanes = new ShardedMap<Lane>();
   /** Lanes of keyless items by the tokens of their live turn and of those that are remembered. */
   readonly keyless = new Map<number, Lane>();
-  /** Lanes whose newest settlement keeps the results of its follow-ups. */
+  /** Lanes of which one settlement keeps the results of its follow-ups. */
   readonly withFollowUps = new Set<Lane>();
   /** Keyless lanes that are parked: they can be found by no key. */
   readonly keylessParked = new Set<Lane>();

@@ -5,7 +5,7 @@ export type Ending = SettledBy | Lost;
 
 export type SettledBy = { readonly ended: 'settled' } & (
   | { readonly call: 'dequeue'; readonly abandoned: boolean; readonly answer: DeQueueAnswer }
-  /** Unset follow-ups: forgotten, somebody learnt of a newer turn, which is over. */
+  /** Unset follow-ups: forgotten, a later Ack of the key had some. */
   | { readonly call: 'ack'; followUps: readonly SubmitResult[] | undefined }
   | { readonly call: 'nack'; readonly kind: NackKind; readonly answer: NackAnswer }
 );

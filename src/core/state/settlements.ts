@@ -9,10 +9,7 @@ const SETTLEMENTS = 8;
 
 /**
  * Remembers how the turn of this token ended. Where 8 are remembered the oldest is written over, and its row is
- * deleted. The follow-ups of the settlement before are forgotten: only the newest keeps them (S18).
- *
- * @param unseen nobody learnt of the turn: whoever ended the one before may not have heard of its end either, and what
- *   that one's follow-ups became is kept for its repeated call
+ * deleted. What the follow-ups of an older one became stays: see {@link keepFollowUps}.
  */
 export function remember(
   spares: SpareSettlements,
@@ -20,10 +17,8 @@ export function remember(
   token: number,
   ticket: string | undefined,
   ending: Ending,
-  unseen: boolean,
 ): void {
   const { queue, settlements: oldest } = lane;
-  if (queue.withFollowUps.size > 0 && !unseen) forgetFollowUps(lane);
   if (oldest === undefined || !oldest.isFull) return grow(lane, spares.take(token, ticket, ending));
   if (hasFollowUps(oldest.ending)) queue.withFollowUps.delete(lane);
   queue.changes?.settlement(lane, oldest.token);
@@ -94,10 +89,20 @@ export class SpareSettlements {
   }
 }
 
-/** Only one settlement of a key keeps the results of its follow-ups: eight times a thousand a key would be too many. */
-function forgetFollowUps(lane: Lane): void {
+/**
+ * The next settlement of this lane has follow-ups: their results are kept until it is written over, and those of the one
+ * before no more. Only one of a key keeps them: eight times a thousand a key would be too many. Turns without any that
+ * end meanwhile change nothing of that: whoever repeats its Ack over a lost connection need not have heard of them, nor
+ * of who had them (S18).
+ *
+ * To be called before `remember`: then a lane that is dropped when its turn has ended leaves the set for good.
+ */
+export function keepFollowUps(lane: Lane): void {
   const { queue, settlements } = lane;
-  if (!queue.withFollowUps.delete(lane)) return;
+  if (!queue.withFollowUps.has(lane)) {
+    queue.withFollowUps.add(lane);
+    return;
+  }
   for (const { token, ending } of ringFrom(settlements)) {
     if (!hasFollowUps(ending)) continue;
     ending.followUps = undefined;
@@ -105,7 +110,7 @@ function forgetFollowUps(lane: Lane): void {
   }
 }
 
-/** The lane of such a settlement is in its queue's `withFollowUps`, from the Ack on until they are forgotten. */
+/** The lane of such a settlement is in its queue's `withFollowUps`, from the Ack on until it is written over. */
 export function hasFollowUps(ending: Ending): ending is Ending & { readonly call: 'ack'; followUps: unknown } {
   return ending.ended === 'settled' && ending.call === 'ack' && (ending.followUps?.length ?? 0) > 0;
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AckAnswer, AcquireAnswer, EnQueueAnswer, Policy, Turn } from '../../../src/coordinator.js';
+import { BUILT_IN_POLICY } from '../../../src/core/contract/policy.js';
 import { ackRequest, acquireRequest, enQueueRequest, newItem, QUEUE } from '../../support/builders.js';
 import { Call } from '../../support/call.js';
 import { FakeClock } from '../../support/fake-clock.js';
@@ -9,6 +10,7 @@ import { localCoordinator } from '../../support/local-coordinator.js';
 import { okay, Stage } from '../stage.js';
 
 const TICKET_TTL = 10_000;
+const { lease: LEASE } = BUILT_IN_POLICY;
 const PAYLOAD = new Uint8Array(500);
 const RESULT = new Uint8Array([7]);
 const POLICIES: Readonly<Record<string, Partial<Policy>>> = {
@@ -269,6 +271,11 @@ describe('answers of the coordinator that reach nobody', () => {
     return delivery.turn;
   }
 
+  function ackWithFollowUps(stage: Stage, { token }: Turn, ...ids: readonly string[]): AckAnswer {
+    const followUps = ids.map((itemId) => ({ queue: QUEUE, item: newItem({ key: 'elsewhere', itemId }) }));
+    return stage.ack('worker', { token, followUps }).value;
+  }
+
   /** How the turn behind it ends, and whether the Ack may still be repeated. */
   const BEHIND: readonly (readonly [string, boolean, (stage: Stage) => void])[] = [
     ['reached nobody', true, (stage) => stage.core.undeliverable([taken1(stage)], stage.now)],
@@ -295,11 +302,40 @@ describe('answers of the coordinator that reach nobody', () => {
         okay(stage.core.evictHolder(QUEUE, 'k', stage.now));
       },
     ],
-    ['was given back', false, (stage) => void stage.nack('worker', { token: taken1(stage).token, kind: 'release' })],
-    ['was acked', false, (stage) => void stage.ack('worker', { token: taken1(stage).token })],
+    ['was given back', true, (stage) => void stage.nack('worker', { token: taken1(stage).token, kind: 'release' })],
+    ['failed', true, (stage) => void stage.nack('worker', { token: taken1(stage).token, kind: 'dead_letter' })],
+    ['was acked', true, (stage) => void stage.ack('worker', { token: taken1(stage).token })],
+    [
+      'ended with its lease',
+      true,
+      (stage) => {
+        const { token } = taken1(stage);
+        stage.pass(LEASE);
+        assert.equal(stage.ack('worker', { token }).refusal.kind, 'turn_lost');
+      },
+    ],
+    [
+      'was evicted',
+      true,
+      (stage) => {
+        taken1(stage);
+        okay(stage.core.evictHolder(QUEUE, 'k', stage.now));
+      },
+    ],
+    ['was acked, and six callers had the key', true, (stage) => ackedAndCallers(stage, 6)],
+    ['was acked, and seven callers had the key: eight are remembered', false, (stage) => ackedAndCallers(stage, 7)],
+    [
+      'was acked with follow-ups: those are remembered now',
+      false,
+      (stage) => {
+        const behind = taken1(stage);
+        const answer = ackWithFollowUps(stage, behind, 'later');
+        assert.deepEqual(ackWithFollowUps(stage, behind, 'later'), answer);
+      },
+    ],
     [
       'reached nobody, and the one behind it was acked',
-      false,
+      true,
       (stage) => {
         stage.core.undeliverable([taken1(stage)], stage.now);
         stage.ack('worker', { token: taken1(stage).token });
@@ -313,6 +349,15 @@ describe('answers of the coordinator that reach nobody', () => {
       },
     ],
   ];
+
+  function ackedAndCallers(stage: Stage, callers: number): void {
+    stage.ack('worker', { token: taken1(stage).token });
+    for (let times = 0; times < callers; times++) {
+      const answer = stage.enQueue('caller').value;
+      assert.ok(answer.decision === 'accept');
+      stage.deQueue('caller', { holder: { token: answer.turn.token } });
+    }
+  }
 
   for (const [what, repeatable, behind] of BEHIND)
     it(`S18: the turn behind an Ack with follow-ups ${what}: a repeated Ack ${repeatable ? 'has its answer' : 'lost its turn'}`, () => {

@@ -383,9 +383,9 @@ describe('what is remembered', () => {
     assert.equal(lives.stage.told.at(-1), 'w TURN_LOST settled');
   });
 
-  it('are the follow-ups of an Ack behind which a turn reached nobody', () => {
+  it('are the follow-ups of an Ack behind which turns reached nobody, or were acked', () => {
     const lives = durable({});
-    submitted(lives, 'i');
+    submitted(lives, 'i', 'j');
     const token = taken(lives);
     const followUps = [{ queue: QUEUE, item: newItem({ itemId: 'after', payload: bytes('') }) }];
     const ack = () => lives.stage.ack('w', { token, followUps });
@@ -393,6 +393,7 @@ describe('what is remembered', () => {
     const [behind] = lives.stage.acquire('w').value.deliveries;
     assert.ok(behind);
     lives.stage.core.undeliverable([behind.turn], lives.stage.now);
+    lives.stage.ack('w', { token: taken(lives) });
     for (let times = 0; times < 2; times++) {
       lives.flush();
       lives.restart();

@@ -14,12 +14,12 @@ describe('records of settlements that are used again', () => {
     it(`of a lane of which ${turns} turns ended: the next lane remembers its own ends, and no other`, () => {
       const spares = new SpareSettlements();
       const old = new Lane(queue, 'old');
-      for (let token = 1; token <= turns; token++) remember(spares, old, token, `t${token}`, ABANDONED, false);
+      for (let token = 1; token <= turns; token++) remember(spares, old, token, `t${token}`, ABANDONED);
       spares.giveAll(old);
       assert.deepEqual([...settledTokens(old)], []);
       const lane = new Lane(queue, 'new');
       for (let token = 101; token <= 120; token++) {
-        remember(spares, lane, token, token % 2 === 0 ? undefined : `t${token}`, LOST.evicted, false);
+        remember(spares, lane, token, token % 2 === 0 ? undefined : `t${token}`, LOST.evicted);
         const from = Math.max(101, token - 7);
         assert.deepEqual([...settledTokens(lane)], numbers(from, token));
         assert.equal(endingByTicket(lane, 't1'), undefined);
@@ -32,12 +32,12 @@ describe('records of settlements that are used again', () => {
     const spares = new SpareSettlements();
     for (let lane = 0; lane < 200; lane++) {
       const old = new Lane(queue, `old ${lane}`);
-      for (let token = 1; token <= 8; token++) remember(spares, old, token, undefined, ABANDONED, false);
+      for (let token = 1; token <= 8; token++) remember(spares, old, token, undefined, ABANDONED);
       spares.giveAll(old);
     }
     const lanes = Array.from({ length: 200 }, (_, n) => new Lane(queue, `new ${n}`));
     for (let round = 0; round < 8; round++)
-      for (const [n, lane] of lanes.entries()) remember(spares, lane, n * 100 + round, undefined, ABANDONED, false);
+      for (const [n, lane] of lanes.entries()) remember(spares, lane, n * 100 + round, undefined, ABANDONED);
     for (const [n, lane] of lanes.entries()) assert.deepEqual([...settledTokens(lane)], numbers(n * 100, n * 100 + 7));
   });
 });
