@@ -57,7 +57,7 @@ class Question {
   end(): void {
     this.isOver = true;
     this.callOff?.();
-    for (const pending of this.pending) pending?.cancel();
+    if (this.left > 0) for (const pending of this.pending) pending?.cancel();
   }
 }
 
@@ -194,9 +194,10 @@ export class Asking {
   /** To the end of the line, where it was refused after a while. */
   #again(round: Round, question: Question, isRefused = true): void {
     this.#over(round, question);
-    const { pause } = round;
+    // Also one that said too early that it has not ended is not asked in a circle.
+    const pause = isRefused ? round.pause : FIRST_PAUSE;
     round.pause = isRefused ? Math.min(2 * pause, LONGEST_PAUSE) : FIRST_PAUSE;
-    this.clock.after(isRefused ? pause : 0, () => {
+    this.clock.after(pause, () => {
       round.line.add(question.ref);
       this.#look(round);
     });

@@ -57,7 +57,7 @@ export class AskedFirst implements Pending {
       first === undefined ? [] : [{ ref: first.ref, found: () => void unknown.push(first, ...others) }],
     );
     this.#askAll(named, () => this.#lookAtOwn(unknown));
-    return this.#isOver && this.#submit === undefined ? undefined : this;
+    return this.#isOver ? this.#submit?.call : this;
   }
 
   cancel(leave = false): void {
@@ -67,11 +67,14 @@ export class AskedFirst implements Pending {
   }
 
   callOff(leave = false): boolean {
+    if (!this.#isOver) {
+      this.cancel(leave);
+      return true;
+    }
     const call = this.#submit?.call;
-    if (this.#submit !== undefined && call?.callOff !== undefined) return call.callOff(leave);
-    if (this.#isOver && this.#submit === undefined) return false;
-    this.cancel(leave);
-    return true;
+    if (call?.callOff !== undefined) return call.callOff(leave);
+    call?.cancel(leave);
+    return call !== undefined;
   }
 
   /** What named something unknown, if its own queue does not know it: the first of them is told. */
