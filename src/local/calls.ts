@@ -52,7 +52,12 @@ export class LocalCalls implements Calls {
 
   submit(request: SubmitRequest, reply: Reply<SubmitAnswer>): Waiting {
     if (this.availability !== undefined && isRefused(this.availability.refusal(request.queue), reply)) return undefined;
-    return this.stepEnded(this.loop.core.submit(request, reply, this.loop.now()), reply);
+    const placed = this.loop.placesAfter?.(request) ?? request;
+    if ('kind' in placed) {
+      reply.refuse(placed);
+      return undefined;
+    }
+    return this.stepEnded(this.loop.core.submit(placed, reply, this.loop.now()), reply);
   }
 
   acquire(request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {

@@ -3,10 +3,13 @@ import type {
   CoordinatorSettings,
   DeliverAnswer,
   DeliverRequest,
+  FarEnd,
   FollowUp,
+  ItemRef,
   Parcel,
   Refusal,
   Reply,
+  SubmitRequest,
 } from '../coordinator.js';
 import type { Policy } from '../core/contract/policy.js';
 import type { Row } from '../core/contract/rows.js';
@@ -144,6 +147,27 @@ export class HomeCoordinator extends LocalCoordinator {
     this.loop.placesFollowUps = places;
     this.#isHere = isHere;
     this.loop.onParcels = onParcels;
+  }
+
+  /**
+   * @param places which items of a Submit wait for items of other groups, or why they cannot
+   * @param onFar items here began to wait for such
+   */
+  askBy(places: (request: SubmitRequest) => SubmitRequest | Refusal, onFar: () => void): void {
+    this.loop.placesAfter = places;
+    this.loop.onFar = onFar;
+  }
+
+  /** What items here wait for in other groups. The same object as long as it is waited for, one for each item that waits. */
+  get far(): ReadonlySet<ItemRef> {
+    return this.loop.core.far;
+  }
+
+  /** The home of one of {@link far} said how it ended. May be told again, and late. */
+  farEnded(ref: ItemRef, end: FarEnd): void {
+    const { loop } = this;
+    loop.core.farEnded(ref, end, loop.now());
+    loop.afterStep();
   }
 
   deliver(request: DeliverRequest, reply: Reply<DeliverAnswer>): void {

@@ -1,4 +1,4 @@
-import type { AckRequest, Refusal, Turn } from '../coordinator.js';
+import type { AckRequest, Refusal, SubmitRequest, Turn } from '../coordinator.js';
 import type { CoordinatorSettings } from '../core/contract/settings.js';
 import type { SlowTurn } from '../core/contract/views.js';
 import { Core, type Effect, type SharedUse, type Start } from '../core/core.js';
@@ -46,6 +46,10 @@ export class Loop {
   placesFollowUps: ((request: AckRequest) => AckRequest | Refusal) | undefined;
   /** In a cluster: there are parcels for this partition that can be sent. */
   onParcels: ((target: number) => void) | undefined;
+  /** In a cluster: says which items of a Submit wait for items of other groups, or why they cannot. */
+  placesAfter: ((request: SubmitRequest) => SubmitRequest | Refusal) | undefined;
+  /** In a cluster: there are items that wait for such. */
+  onFar: (() => void) | undefined;
   readonly #clock: Clock;
   readonly #gate: Gate | undefined;
   /** For how long the clock of the core stood still, ms. */
@@ -263,6 +267,9 @@ export class Loop {
         return;
       case 'parcels':
         this.onParcels?.(effect.target);
+        return;
+      case 'awaits_far':
+        this.onFar?.();
         return;
       case 'notice':
         effect.to.notice(effect.notice);

@@ -225,7 +225,7 @@ export function lettersOf(walk: Result<Generator<undefined, DeadLetterPage> | un
   };
 }
 
-export type Told = Exclude<Effect, { kind: 'event' | 'slow' | 'notice' | 'replaced' | 'parcels' }>;
+export type Told = Exclude<Effect, { kind: 'event' | 'slow' | 'notice' | 'replaced' | 'parcels' | 'awaits_far' }>;
 
 /** Somebody asked for it. */
 export function isAnswer(effect: Effect): effect is Told {

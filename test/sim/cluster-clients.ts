@@ -12,6 +12,7 @@ import type {
   TurnRef,
 } from '../../src/coordinator.js';
 import { ackRequest, acquireRequest, deQueueRequest, enQueueRequest, newItem } from '../support/builders.js';
+import type { AfterLedger } from './cluster-afters.js';
 import type { ClusterLedger } from './cluster-ledger.js';
 import type { ClusterNetwork, Heard, Send } from './cluster-network.js';
 import type { SimProcess } from './cluster-process.js';
@@ -22,6 +23,7 @@ export interface ClientWorld {
   readonly time: WorldTime;
   readonly chance: Chance;
   readonly ledger: ClusterLedger;
+  readonly afters: AfterLedger;
   readonly network: ClusterNetwork;
   /** Whether who works in bursts works now. */
   isBusy(): boolean;
@@ -167,6 +169,7 @@ export class ClusterProducer extends Client {
       (calls, reply) => calls.submit({ queue, items, waitForRoom: 0, durability: undefined }, reply),
       (answer) => {
         if (isIn(answer)) ledger.accepted(queue, id);
+        if (isIn(answer)) this.world.afters.known(queue, id);
       },
       (heard) => {
         const isKnown = heard !== 'lost' && 'answer' in heard && isIn(heard.answer);
@@ -232,6 +235,7 @@ export class Consumer extends Client {
   #ack(delivery: Delivery, tries: number): void {
     const { queue, key, token } = delivery.turn;
     this.world.ledger.ending(queue, key, token);
+    for (const { itemId } of delivery.items) this.world.afters.ending(queue, itemId);
     const request = this.request(delivery);
     this.ask<AckAnswer>(
       { queue, key },

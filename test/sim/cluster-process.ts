@@ -6,7 +6,7 @@ import { policyAt, settingsOf } from '../../src/cluster/partitions/partition-set
 import type { HomeEntry } from '../../src/cluster/registry/registry.js';
 import type { ClusterRecord } from '../../src/cluster/store/cluster-store.js';
 import { FORMAT } from '../../src/cluster/store/format.js';
-import type { Coordinator, CoordinatorSettings } from '../../src/coordinator.js';
+import type { Coordinator, CoordinatorSettings, SubmitRequest } from '../../src/coordinator.js';
 import type { Core } from '../../src/core/core.js';
 import type { Clock } from '../../src/local/clock.js';
 import { Rehearsal } from '../../src/local/durable/rehearsal.js';
@@ -81,6 +81,13 @@ class FrozenClock implements Clock {
   }
 }
 
+/** Has to be found out: homes forget what other partitions brought, or what items wait for. */
+export type Mutation = 'forgets inbox' | 'ignores after';
+
+function withoutAfter(request: SubmitRequest): SubmitRequest {
+  return { ...request, items: request.items.map((item) => ({ ...item, after: undefined })) };
+}
+
 export interface ProcessWorld {
   readonly time: WorldTime;
   readonly chance: Chance;
@@ -90,8 +97,7 @@ export interface ProcessWorld {
   /** As it stands in the store, or was seen by somebody who read it. */
   readonly record: ClusterRecord;
   readonly partitions: number;
-  /** A mutation: homes forget what other partitions brought. */
-  readonly forgetsInbox: boolean;
+  readonly mutation: Mutation | undefined;
   connect(from: SimProcess, home: HomeEntry): Coordinator;
   handedOver(from: SimProcess, id: string, partition: number, shutFor: number): void;
   tells(from: SimProcess, id: string, tell: (to: SimProcess) => void): void;
@@ -128,7 +134,8 @@ export class SimProcess {
     this.homes = new RecountedHomes(RECOUNTED, {
       broken: (what) => world.broken(`${name}: ${what}`),
       recounted: () => world.recounted(),
-      ...(world.forgetsInbox && { beforeDeliver: (core: Core) => core.inside.outgoing.inbox.clear() }),
+      ...(world.mutation === 'forgets inbox' && { beforeDeliver: (core: Core) => core.inside.outgoing.inbox.clear() }),
+      ...(world.mutation === 'ignores after' && { submits: withoutAfter }),
     });
     const rehearsal = new Rehearsal(this.clock, (number) => settingsOf(settings, this.routes.now.map, number));
     this.member = new ClusterMember({

@@ -9,13 +9,14 @@ import { settings } from '../support/builders.js';
 
 import { FakeRegistryEngine } from '../support/cluster/fake-registry.js';
 import type { Fault } from '../support/cluster/fake-wire.js';
+import { AfterLedger, Follower, Successor } from './cluster-afters.js';
 import { askAnybody, type ClientWorld, ClusterProducer, Consumer, Locker } from './cluster-clients.js';
 import { WatchedEngine } from './cluster-engine.js';
 import { FallBacks } from './cluster-fall-backs.js';
 import { FlowLedger, Forwarder, Receiver } from './cluster-flows.js';
 import { ClusterLedger } from './cluster-ledger.js';
 import { ClusterNetwork } from './cluster-network.js';
-import { SimProcess } from './cluster-process.js';
+import { type Mutation, SimProcess } from './cluster-process.js';
 import { WorldTime } from './durable-time.js';
 import { Career, LeaderLedger, type LeaderWorld } from './leaders.js';
 import { Chance } from './random.js';
@@ -45,6 +46,8 @@ const ITEMS = ['items-0', 'items-1', 'items-2'];
 const NEXT = ['next-0', 'next-1', 'next-2'];
 /** That is routed anew, though never spread: who takes from it asks one partition. */
 const MOVING = 'next-2';
+/** Items of which each waits for one of `ITEMS`: groups of their own. */
+const AFTER = ['after-0', 'after-1'];
 const GROUPED: readonly Place[] = [{ group: 'items-0' }, { group: 'locks-1' }, { spread: 1 }];
 const GROUPS = ['group-0', 'group-1', 'group-2'];
 const BUSY_MS = 60_000;
@@ -79,6 +82,8 @@ export interface ClusterOutcome {
   readonly inUse: number;
   /** Follow-ups that arrived in other groups. */
   readonly flows: number;
+  /** Items that waited for one of another group and are done. */
+  readonly afters: number;
 }
 
 let streams = 0;
@@ -92,6 +97,7 @@ export class ClusterSimulation {
   readonly #ledger: ClusterLedger;
   readonly #leaders: LeaderLedger;
   readonly #flows: FlowLedger;
+  readonly #afters: AfterLedger;
   readonly #network: ClusterNetwork;
   readonly #clients: ClientWorld;
   readonly #settings: CoordinatorSettings;
@@ -112,7 +118,7 @@ export class ClusterSimulation {
   constructor(
     seed: number,
     /** A mutation, which has to be found out. */
-    private readonly forgetsInbox = false,
+    private readonly mutation?: Mutation,
   ) {
     this.#chance = new Chance(seed);
     const time = this.#time;
@@ -137,16 +143,21 @@ export class ClusterSimulation {
       (what) => this.#broken(what),
       new Set([MOVING]),
     );
+    this.#afters = new AfterLedger(
+      (queue) => this.#ledger.excusesOf(queue),
+      (what) => this.#broken(what),
+    );
     const all = () => [...this.#processes.values()];
     this.#network = new ClusterNetwork(time, this.#chance, (id) => all().find((process) => process.is(id)));
     const policy = { durable: true, lease: 2_000, wait: 1_000, retry: RETRY };
-    const queues = Object.fromEntries([...LOCKS, ...BURSTS, ...ITEMS].map((name) => [name, policy]));
+    const queues = Object.fromEntries([...LOCKS, ...BURSTS, ...ITEMS, ...AFTER].map((name) => [name, policy]));
     const next = Object.fromEntries(NEXT.map((name) => [name, { ...policy, resultTtl: 0 }]));
     this.#settings = settings({ queues: { ...queues, ...next } });
     this.#clients = {
       time,
       chance: this.#chance,
       ledger: this.#ledger,
+      afters: this.#afters,
       network: this.#network,
       isBusy: () => Math.floor(time.now / BURST) % 2 === 0,
       anybody: () => this.#anybody(),
@@ -199,6 +210,7 @@ export class ClusterSimulation {
       rerouted: this.#rerouted,
       inUse: this.#inUse,
       flows: this.#flows.count,
+      afters: this.#afters.count,
     };
     for (const process of this.#processes.values()) process.crash();
     return { violations: this.#violations, lines: this.#lines, ...outcome };
@@ -222,7 +234,7 @@ export class ClusterSimulation {
       settings: this.#settings,
       record: this.#store.recordNow ?? RECORD,
       partitions: PARTITIONS,
-      forgetsInbox: this.forgetsInbox,
+      mutation: this.mutation,
       connect: (from, home) => this.#network.connect(from, home),
       handedOver: (...told) => this.#network.handedOver(...told),
       tells: (...told) => this.#network.tells(...told),
@@ -248,6 +260,10 @@ export class ClusterSimulation {
     }
     for (const queue of NEXT)
       for (let i = 0; i < 2; i++) new Receiver(this.#clients, `receiver${i}`, queue, this.#flows).start();
+    for (const queue of AFTER) {
+      new Follower(this.#clients, queue, ITEMS, this.#afters).start();
+      for (let i = 0; i < 2; i++) new Successor(this.#clients, `successor${i}`, queue, this.#afters).start();
+    }
     const { time, chance } = this.#clients;
     const world: LeaderWorld = {
       time,
@@ -449,7 +465,7 @@ export class ClusterSimulation {
       this.#broken(`partitions are shared out as ${shares}`);
     for (const group of GROUPS) if (!this.#leaders.wasLed(group, QUIET_MS / 2)) this.#broken(`nobody leads ${group}`);
     for (const name of this.#flows.left) this.#broken(`${name} was acknowledged, and never arrived`);
-    for (const name of this.#ledger.left) {
+    for (const name of [...this.#afters.left, ...this.#ledger.left]) {
       const state = await this.#stateOf(name);
       if (state !== 'done') this.#broken(`${name} was accepted, and is ${state}`);
     }

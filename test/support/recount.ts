@@ -8,7 +8,7 @@ import { LANE_STATES } from '../../src/core/contract/model.js';
 import { weightOfItem } from '../../src/core/items/content.js';
 import { closedGate } from '../../src/core/lane/gates.js';
 import { delayOf } from '../../src/core/lane/resolve.js';
-import { isHeldBack } from '../../src/core/state/dependencies.js';
+import { FarPrerequisite, isHeldBack } from '../../src/core/state/dependencies.js';
 import { STATES } from '../../src/core/state/lane-states.js';
 import {
   Caller,
@@ -53,6 +53,7 @@ class Recount {
   readonly #aged: Lane[] = [];
   #awaits = 0;
   #dependencies = 0;
+  #far = 0;
   /** Of what is waited for: how many of those that wait are on disk. */
   readonly #onDisk = new Map<Prerequisite, number>();
 
@@ -82,6 +83,7 @@ class Recount {
     equal(state.waiting.room, roomWaiters, 'Submits that wait for room');
     equal(state.waiting.await_item, this.#awaits, 'Await calls that wait');
     equal(state.dependencies.size, this.#dependencies, 'dependencies');
+    equal(state.dependencies.far.size, this.#far, 'what is waited for in other groups');
     for (const [on, count] of this.#onDisk) equal(on.onDisk, count, `${on.itemId}: those that wait for it on disk`);
     this.#leaders();
     this.#outgoing();
@@ -321,11 +323,20 @@ class Recount {
     this.#dependencies += open.length;
     for (const { on } of open) {
       this.#onDisk.set(on, (this.#onDisk.get(on) ?? 0) + (item.stored === undefined ? 0 : 1));
-      if (on.end === undefined) equal(this.state.dependencies.find(on), on, `${on.itemId} is found as waited for`);
-      else ok(this.state.dependencies.hasNews, 'those who wait for what ended will be told');
-      if (on.end === undefined) ok(!this.#hasEnded(on.queue, on.itemId), `${on.itemId} has ended: ${item.id} is told`);
+      const { end } = on;
+      if (end !== undefined) ok(this.state.dependencies.hasNews, 'those who wait for what ended will be told');
+      else if (on instanceof FarPrerequisite) this.#checkFar(on);
+      else {
+        equal(this.state.dependencies.find(on), on, `${on.itemId} is found as waited for`);
+        ok(!this.#hasEnded(on.queue, on.itemId), `${on.itemId} has ended: ${item.id} is told`);
+      }
     }
     if (this.state.dependencies.hasNews) ok(isLinked(this.state.newsTimer), 'the news goes on');
+  }
+
+  #checkFar(on: FarPrerequisite): void {
+    ok(this.state.dependencies.far.has(on), `${on.itemId} is asked for elsewhere`);
+    this.#far += 1;
   }
 
   #hasEnded(name: string, id: string): boolean {

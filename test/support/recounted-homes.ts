@@ -1,5 +1,12 @@
 /** The homes of one process, recounted from the inside: each by itself, and what they use together. */
-import type { CoordinatorSettings, DeliverAnswer, DeliverRequest, Reply } from '../../src/coordinator.js';
+import type {
+  CoordinatorSettings,
+  DeliverAnswer,
+  DeliverRequest,
+  Refusal,
+  Reply,
+  SubmitRequest,
+} from '../../src/coordinator.js';
 import { type Core, SharedUse } from '../../src/core/core.js';
 import { HomeCoordinator, type HomeOptions } from '../../src/local/home.js';
 import { recount } from './recount.js';
@@ -22,6 +29,8 @@ export class RecountedHomes {
       recounted(): void;
       /** Whatever a test does to a core before another partition brings it something. */
       beforeDeliver?(core: Core): void;
+      /** Whatever a test makes of a Submit before the core has it. */
+      readonly submits?: ((request: SubmitRequest) => SubmitRequest) | undefined;
     },
   ) {
     this.#left = every;
@@ -30,7 +39,8 @@ export class RecountedHomes {
   make(settings: CoordinatorSettings, options: HomeOptions): HomeCoordinator {
     const beforeDeliver = this.hears.beforeDeliver?.bind(this.hears);
     const shared = this.#shared;
-    const home = new RecountedHome(settings, { ...options, shared }, () => this.#stepped(), beforeDeliver);
+    const { submits } = this.hears;
+    const home = new RecountedHome(settings, { ...options, shared }, () => this.#stepped(), beforeDeliver, submits);
     this.#homes.add(home);
     return home;
   }
@@ -64,6 +74,7 @@ class RecountedHome extends HomeCoordinator {
     options: HomeOptions,
     stepped: () => void,
     private readonly beforeDeliver: ((core: Core) => void) | undefined,
+    private readonly submits: ((request: SubmitRequest) => SubmitRequest) | undefined,
   ) {
     super(settings, options);
     const { loop } = this;
@@ -77,6 +88,11 @@ class RecountedHome extends HomeCoordinator {
   override deliver(request: DeliverRequest, reply: Reply<DeliverAnswer>): void {
     this.beforeDeliver?.(this.core);
     super.deliver(request, reply);
+  }
+
+  override askBy(places: (request: SubmitRequest) => SubmitRequest | Refusal, onFar: () => void): void {
+    const { submits } = this;
+    super.askBy((request) => places(submits === undefined ? request : submits(request)), onFar);
   }
 
   get core(): Core {

@@ -4,6 +4,7 @@ import type { Homes } from '../partitions/homes.js';
 import type { Member } from '../registry/registry.js';
 import type { Guard } from '../store/cluster-store.js';
 import { asError } from './as-error.js';
+import { BetweenGroups } from './between-groups.js';
 import { HomeChanges } from './changes.js';
 import { LocalDeadline } from './deadline.js';
 import { Following } from './following.js';
@@ -22,7 +23,6 @@ import { PublishedHomes } from './published-homes.js';
 import { Quiet } from './quiet.js';
 import { ReadingAhead } from './reading-ahead.js';
 import { RemoteHomes } from './remote-homes.js';
-import { Sending } from './sending.js';
 import { MemberSession } from './session.js';
 import { whyNone } from './why-none.js';
 
@@ -46,7 +46,7 @@ export class ClusterMember implements Homes {
   readonly #handOvers: HandOvers;
   readonly #following: Following;
   readonly #published: PublishedHomes;
-  readonly sending: Sending;
+  readonly between: BetweenGroups;
   /** The largest epoch that was seen of each partition. */
   readonly #epochs: number[];
   readonly #quiet: Quiet;
@@ -93,7 +93,7 @@ export class ClusterMember implements Homes {
     });
     this.#remote = new RemoteHomes(options.connect);
     this.#changes = new HomeChanges(clock);
-    this.sending = new Sending(clock, this, (partition) => this.#own[partition]?.home, options.routes);
+    this.between = new BetweenGroups(clock, this, (partition) => this.#own[partition]?.home, options.routes);
     this.#moves = new Moves(ttl);
     this.#quiet = new Quiet(clock, ttl, partitions);
     this.#epochs = new Array<number>(partitions).fill(0);
@@ -247,7 +247,7 @@ export class ClusterMember implements Homes {
     this.#options.store.onFailover = undefined;
     this.#listing.end();
     this.#handOvers.end();
-    this.sending.end();
+    this.between.end();
     this.#reading.end();
     await Promise.all(this.#own.map((own) => own.end()));
     await this.#session.end().catch((error: unknown) => this.#troubled(asError(error)));
@@ -275,7 +275,7 @@ export class ClusterMember implements Homes {
       },
       isOwn: (member) => session.isOwn(member),
       changed: (partition) => this.#changed(partition),
-      hasParcels: (partition, target) => this.sending.ready(partition, target),
+      between: this.between,
       handedOver: (partition, shutFor) => this.#handOvers.ended(partition, shutFor),
       trouble: (partition, error) => this.#options.trouble?.(error, partition),
       happened: (partition, what) => {
@@ -314,7 +314,6 @@ export class ClusterMember implements Homes {
     if (guard === undefined) return;
     const known = this.#epochs[number] ?? 0;
     this.#epochs[number] = Math.max(known, guard.epoch);
-    const { id } = this.member;
     // Of a partition that nobody ever had, no claim was lost.
     const isQuiet = this.#quiet.isOn(number) && (guard.epoch > 0 || known > 0);
     const isSeen = !unseen.has(number);
@@ -325,8 +324,8 @@ export class ClusterMember implements Homes {
       now,
       guard,
       isOwnerLive: members.has(guard.member),
-      isMine: guard.member === id,
-      rank: this.#leaving.takesNothing ? undefined : wanted.rank(number, id),
+      isMine: guard.member === this.member.id,
+      rank: this.#leaving.takesNothing ? undefined : wanted.rank(number, this.member.id),
       mayClaim: standing === 'own' && isSeen && !isQuiet && mayClaimBy(orders.get(number), guard, mayPutBack),
     });
     own.missed(standing === 'own' && guard.epoch === 0 && !orders.has(number));

@@ -27,8 +27,6 @@ export interface PartitionHost extends RoutedHomeHost {
   isOwn(member: string): boolean;
   /** Who is the home has changed, or why there is none. */
   changed(partition: number): void;
-  /** Parcels of this partition for that one can be sent. */
-  hasParcels(partition: number, target: number): void;
   /** The guard is free now, and all is written. `shutFor`: no call was let in for so long, ms. */
   handedOver(partition: number, shutFor: number): void;
   trouble(partition: number, error: Error): void;

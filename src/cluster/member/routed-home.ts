@@ -5,6 +5,7 @@ import type { FollowedRoutes, Routes } from '../partitions/followed-routes.js';
 import { aboveOf, changedBetween } from '../partitions/routes.js';
 import type { Statement } from '../registry/registry.js';
 import type { ClusterRecord, Rerouting } from '../store/cluster-store.js';
+import type { BetweenGroups } from './between-groups.js';
 
 /** When it is worth asking again, ms. */
 const RETRY_AFTER = 50;
@@ -13,6 +14,7 @@ export interface RoutedHomeHost {
   readonly routes: FollowedRoutes;
   /** Of a queue at a partition, by the routes as they are now. Unset: nothing is said of it there. */
   policyAt(queue: string, partition: number): Policy | undefined;
+  readonly between: BetweenGroups;
   /** There is something to be said to who changes routes. */
   said(partition: number): void;
 }

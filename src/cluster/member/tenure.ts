@@ -1,7 +1,7 @@
 import type { Refusal } from '../../coordinator.js';
 import type { Clock } from '../../local/clock.js';
 import type { HomeCoordinator, HomeOptions } from '../../local/home.js';
-import { placeFollowUps } from '../partitions/groups.js';
+import { placeAfter, placeFollowUps } from '../partitions/groups.js';
 import { aboveIn } from '../partitions/routes.js';
 import type { Claimed, PartitionStore } from '../store/cluster-store.js';
 import type { LocalDeadline } from './deadline.js';
@@ -22,8 +22,6 @@ interface TenureHost extends RoutedHomeHost {
   readonly makeHome: MakeHome;
   /** A batch is in the store. */
   wrote(ms: number, rows: number): void;
-  /** Parcels of this partition for that one can be sent. */
-  hasParcels(partition: number, target: number): void;
 }
 
 /**
@@ -60,7 +58,11 @@ export class Tenure {
     this.home.sendBy(
       (request) => placeFollowUps(host.routes.now.map, request),
       ({ queue, item }) => host.routes.now.map.of(queue, item.key, item.itemId) === guard.partition,
-      (target) => host.hasParcels(guard.partition, target),
+      (target) => host.between.hasParcels(guard.partition, target),
+    );
+    this.home.askBy(
+      (request) => placeAfter(host.routes.now.map, request),
+      () => host.between.awaitsFar(guard.partition),
     );
   }
 

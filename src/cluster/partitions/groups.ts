@@ -1,17 +1,62 @@
 /** What one step may reach in a cluster: queues of one group (S254); and what goes to other groups after it (S520). */
-import type { AckRequest, FollowUp, NewItem, Refusal } from '../../coordinator.js';
+import type { AckRequest, FollowUp, ItemRef, NewItem, Refusal, SubmitRequest } from '../../coordinator.js';
+import { badRequest } from '../../core/contract/refusals.js';
 import { followUpId } from '../../core/structures/own-id.js';
 import type { PartitionMap } from './partition-map.js';
 
-/** What items of this queue wait for must be of its group; where a queue is spread, an id does not say where its item is. */
-export function otherGroupOfItems(map: PartitionMap, queue: string, items: readonly NewItem[]): Refusal | undefined {
+/** One of `after` that is not decided about together with the item that names it. */
+export interface FarAfter {
+  /** Of the item in the request. */
+  readonly at: number;
+  readonly field: string;
+  readonly ref: ItemRef;
+}
+
+/**
+ * What items of a Submit wait for in other groups, or in queues that are spread: their homes are asked. That is written with the
+ * item, so rows of a newer format are needed.
+ *
+ * An id that nobody knows yet cannot be waited for there: it might come to wait for this one, and nobody would see that circle.
+ */
+export function farOf(map: PartitionMap, queue: string, items: readonly NewItem[]): readonly FarAfter[] | Refusal {
+  let far: FarAfter[] | undefined;
   for (let at = 0; at < items.length; at += 1) {
-    const after = items[at]?.after;
-    if (after === undefined) continue;
-    const refusal = otherGroupOfAfter(map, queue, after, `items[${at}]`);
-    if (refusal !== undefined) return refusal;
+    const item = items[at];
+    if (item?.after === undefined) continue;
+    for (const [nth, ref] of item.after.entries()) {
+      if (areTogether(map, queue, ref.queue)) continue;
+      const field = `items[${at}].after[${nth}]`;
+      if (!map.keepsOutbox) return { ...refusal(map, `${field}.queue`, queue, ref.queue), unfixed: true };
+      if (item.afterUnknown === 'wait') return badRequest(`items[${at}].after_unknown`, NO_WAIT);
+      far ??= [];
+      far.push({ at, field, ref });
+    }
   }
-  return undefined;
+  return far ?? NONE;
+}
+
+const NONE: readonly FarAfter[] = Object.freeze([]);
+const NO_WAIT =
+  'wait is not allowed, after names an item of another group or of a queue that is spread: it has to be known; allowed: refuse, or unset';
+
+/** At the home that decides about the Submit: says which items it has to ask for elsewhere. */
+export function placeAfter(map: PartitionMap, request: SubmitRequest): SubmitRequest | Refusal {
+  const { queue } = request;
+  const far = farOf(map, queue, request.items);
+  if ('kind' in far) return far;
+  if (far.length === 0) return request;
+  const refs = new Set(far.map(({ ref }) => ref));
+  const items = request.items.map((item) => {
+    const { after } = item;
+    if (after?.some((ref) => refs.has(ref)) !== true) return item;
+    return { ...item, after: after.map((ref) => (refs.has(ref) ? { ...ref, isFar: true } : ref)) };
+  });
+  return { ...request, items };
+}
+
+/** Of a queue that is spread no id says where its item is. */
+function areTogether(map: PartitionMap, queue: string, other: string): boolean {
+  return map.groupOf(queue) === map.groupOf(other) && !map.isSpread(queue) && !map.isSpread(other);
 }
 
 /**
@@ -62,7 +107,7 @@ function otherGroupOfAfter(
   field: string,
 ): OtherGroup | undefined {
   for (const [at, { queue: other }] of after.entries()) {
-    if (map.groupOf(queue) === map.groupOf(other) && !map.isSpread(queue) && !map.isSpread(other)) continue;
+    if (areTogether(map, queue, other)) continue;
     return refusal(map, `${field}.after[${at}].queue`, queue, other);
   }
   return undefined;

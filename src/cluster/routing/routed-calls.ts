@@ -10,6 +10,7 @@ import type {
   DeQueueRequest,
   EnQueueAnswer,
   EnQueueRequest,
+  ItemRef,
   NackAnswer,
   NackRequest,
   RenewAnswer,
@@ -20,7 +21,8 @@ import type {
   TurnRef,
   Waiting,
 } from '../../coordinator.js';
-import { otherGroupOfAck, otherGroupOfItems } from '../partitions/groups.js';
+import { farOf, otherGroupOfAck } from '../partitions/groups.js';
+import { AskedFirst } from './asked-first.js';
 import type { Router } from './router.js';
 import { AckCall, DeQueueCall, NackCall, RenewCall } from './settling-calls.js';
 import { AcquireCall, AwaitCall, EnQueueCall, SubmitCall } from './single-calls.js';
@@ -50,13 +52,24 @@ export class RoutedCalls implements Calls {
   }
 
   submit(request: SubmitRequest, reply: Reply<SubmitAnswer>): Waiting {
-    const { router, source } = this;
+    const { router } = this;
     const { queue, items } = request;
-    const refusal = otherGroupOfItems(router.map, queue, items);
-    if (refusal !== undefined) {
-      reply.refuse(refusal);
+    const far = farOf(router.map, queue, items);
+    if ('kind' in far) {
+      // As for an Ack.
+      if (far.kind === 'other_group' && far.unfixed === true) router.homes.look();
+      reply.refuse(far);
       return undefined;
     }
+    if (far.length === 0) return this.#submit(request, reply);
+    const ask = ({ queue: name, itemId }: ItemRef, to: Reply<AwaitAnswer>) =>
+      this.awaitItem({ queue: name, itemId, wait: 0 }, to);
+    return new AskedFirst(ask, (to) => this.#submit(request, to), request, far, reply).begin();
+  }
+
+  #submit(request: SubmitRequest, reply: Reply<SubmitAnswer>): Waiting {
+    const { router, source } = this;
+    const { queue, items } = request;
     if (items.length > 0 && router.map.isSpread(queue)) return new WideSubmit(router, source, request, reply).begin();
     return new SubmitCall(router, source, router.map.of(queue, ''), request, reply).begin();
   }

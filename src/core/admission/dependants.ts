@@ -3,7 +3,7 @@
  * end of a step how that ended (S60, S61, S68).
  */
 
-import type { ItemRef, NewItem, Reason } from '../contract/model.js';
+import type { AfterRef, ItemRef, NewItem, Reason } from '../contract/model.js';
 import { hasRoomForLetter, makeDeadLetter } from '../items/dead-letter.js';
 import { isOpen, standingOf } from '../items/item-status.js';
 import { resolve } from '../lane/resolve.js';
@@ -12,13 +12,18 @@ import { markAllRoom } from '../state/marks.js';
 import { type End, type Item, Waits } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 
+interface Waiting extends Pick<NewItem, 'afterUnknown'> {
+  readonly item: Item;
+  readonly after: readonly AfterRef[];
+}
+
 /**
  * Items of a batch that wait for others, until the whole batch has arrived. Items of one call may name each other in
  * any order (S64), so no item is linked to what it waits for before all items are decided. Until then `waits.left` is
  * the number of all names, and the item is held back.
  */
 export class BatchWaits {
-  readonly #waiting: { readonly item: Item; readonly afterUnknown: NewItem['afterUnknown'] }[] = [];
+  readonly #waiting: Waiting[] = [];
   /** What was not kept of the batch: the rest may have been meant to wait for it. */
   readonly #declined = new Map<string, 'done' | 'declined'>();
 
@@ -28,9 +33,9 @@ export class BatchWaits {
   }
 
   /** It is held back until the batch has arrived. */
-  keep(item: Item, after: readonly ItemRef[], afterUnknown: NewItem['afterUnknown']): void {
+  keep(item: Item, after: readonly AfterRef[], afterUnknown: NewItem['afterUnknown']): void {
     item.waits = new Waits(after);
-    this.#waiting.push({ item, afterUnknown });
+    this.#waiting.push({ item, after, afterUnknown });
   }
 
   /** Notes an item of the batch that was declined. ALREADY_DONE is done for those that wait for it (S60). */
@@ -40,10 +45,13 @@ export class BatchWaits {
 
   /** The batch has arrived: to be called exactly once. */
   complete(state: CoreState, now: number): void {
-    for (const { item, afterUnknown } of this.#waiting) {
+    const { far } = state.dependencies;
+    const before = far.size;
+    for (const waiting of this.#waiting) {
       // It may be gone already: another of the batch took its place.
-      if (isOpen(item)) this.#begin(state, item, afterUnknown, now);
+      if (isOpen(waiting.item)) this.#begin(state, waiting, now);
     }
+    if (far.size > before) state.effects.push({ kind: 'awaits_far' }, false);
   }
 
   /** S64. Where what is unknown would have been refused, it was an item of this very batch. */
@@ -56,12 +64,12 @@ export class BatchWaits {
    * Links one item to what it waits for. What is done already is left out. The first prerequisite that failed decides:
    * the item is not linked to the others. Where nothing is left to wait for, the lane of the item is looked at again.
    */
-  #begin(state: CoreState, item: Item, afterUnknown: NewItem['afterUnknown'], now: number): void {
+  #begin(state: CoreState, { item, after, afterUnknown }: Waiting, now: number): void {
     const { waits } = item;
     if (waits === undefined) return;
-    const open: ItemRef[] = [];
-    for (const ref of waits.after) {
-      let standing = standingOf(state, ref, now);
+    const open: AfterRef[] = [];
+    for (const ref of after) {
+      let standing = ref.isFar === true ? 'open' : standingOf(state, ref, now);
       if (standing === 'unknown') standing = this.#endOf(ref, afterUnknown);
       if (standing === 'open' || standing === 'unknown') open.push(ref);
       else if (isFatal(item, standing)) return failByDependency(state, item, ref, standing, now);
@@ -141,4 +149,5 @@ const ENDED: Readonly<Record<End, string>> = {
   superseded: 'was superseded',
   discarded: 'was discarded',
   declined: 'was declined',
+  forgotten: 'is not known to the home of its queue any more',
 };

@@ -1,12 +1,12 @@
 /** Checks what a batch wants to wait for, before anything of it is accepted (S63 to S66). */
 
-import type { ItemRef, NewItem, Refusal } from '../contract/model.js';
-import { badRequest } from '../contract/refusals.js';
+import type { AfterRef, ItemRef, NewItem, Refusal } from '../contract/model.js';
+import { badRequest, MOST_FAR, tooManyFar } from '../contract/refusals.js';
 import { standingOf } from '../items/item-status.js';
 import { nameOf, told } from '../state/item-names.js';
 import { Dependency, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
-import { circleIn, MOST_SEARCHED, type Planned, TOO_MANY } from './dependency-cycle.js';
+import { circleIn, farBehind, MOST_SEARCHED, type Planned, TOO_MANY } from './dependency-cycle.js';
 
 /** Whether a batch has to be looked at for this item: it waits for others, or others may wait for it. */
 export function isConcerned({ dependencies }: CoreState, queue: string, { itemId, after }: NewItem): boolean {
@@ -79,11 +79,23 @@ export class DependencyCheck {
       if (refusal !== undefined) return refusal;
     }
     const items = awaited.length === 0 ? undefined : (ref: ItemRef) => this.#openItem(ref);
-    return circleIn(this.#items, this.#byName, items) ?? count;
+    const refusal = circleIn(this.#items, this.#byName, items) ?? this.#tooFar(awaited);
+    return refusal ?? count;
+  }
+
+  #tooFar(awaited: readonly Planned[]): Refusal | undefined {
+    const far = this.#items.reduce((sum, { after }) => sum + after.filter(({ isFar }) => isFar === true).length, 0);
+    const { dependencies } = this.state;
+    if (far > MOST_FAR) return badRequest('items', `${far} of other groups to wait for; allowed: ${MOST_FAR}`);
+    if (far > 0 && dependencies.far.size + far > MOST_FAR) return tooManyFar();
+    if (awaited.length === 0 || dependencies.far.size + far === 0) return undefined;
+    return farBehind(awaited, this.#byName, (ref) => this.#openItem(ref));
   }
 
   /** An item of the batch counts as open, whatever is known of its id: it arrives with those that name it (S64). */
-  #standingOf(ref: ItemRef): ReturnType<typeof standingOf> {
+  #standingOf(ref: AfterRef): ReturnType<typeof standingOf> {
+    // Its home was asked before, or will say that it knows nothing of it.
+    if (ref.isFar === true) return 'open';
     return this.#byName.has(nameOf(ref)) ? 'open' : standingOf(this.state, ref, this.now);
   }
 

@@ -6,7 +6,7 @@
  * beyond the batch is no edge: a cycle through the lines of several keys and several calls is not searched for.
  */
 
-import type { ItemRef, Refusal } from '../contract/model.js';
+import type { AfterRef, ItemRef, Refusal } from '../contract/model.js';
 import { badRequest, RETRY_SOON } from '../contract/refusals.js';
 import { openOf } from '../state/dependencies.js';
 import { nameOf, told } from '../state/item-names.js';
@@ -27,7 +27,7 @@ export interface Planned {
   /** Empty id: it will be made here, and nobody can wait for it yet. */
   readonly ref: ItemRef;
   readonly key: string;
-  readonly after: readonly ItemRef[];
+  readonly after: readonly AfterRef[];
   readonly waitsForUnknown: boolean;
   /** The item of the batch that comes before it in the line of its key. */
   readonly before: Planned | undefined;
@@ -92,10 +92,40 @@ export function circleIn(
   return undefined;
 }
 
+/**
+ * An item for which others wait already, because they came before it, must not wait for one of another group, by whatever way: that
+ * one may wait for those others, and nobody would see the whole circle. An item that is waited for only since it is known closes none.
+ *
+ * @param awaited items of the batch for which others wait
+ */
+export function farBehind(
+  awaited: readonly Planned[],
+  byName: ReadonlyMap<string, Planned>,
+  findOpen: (ref: ItemRef) => Item | undefined,
+): Refusal | undefined {
+  const find = (ref: ItemRef) => byName.get(nameOf(ref)) ?? findOpen(ref);
+  let left = MOST_SEARCHED;
+  for (const first of awaited) {
+    const seen = new Set<Node>([first]);
+    for (const node of seen) {
+      const far = afterOf(node).find(({ isFar }) => isFar === true);
+      if (far !== undefined) return badRequest(`${first.field}.after`, `${told(first.ref)} ${AWAITED} ${told(far)}`);
+      for (const { to } of waysFrom(node, find)) seen.add(to);
+      left -= 1;
+      if (left < 0) return TOO_MANY;
+    }
+  }
+  return undefined;
+}
+
+const AWAITED =
+  'is waited for already, by an item that came before it: neither it nor what it waits for may wait for an item of another group, and that is';
+
 /** The edges from a node. What is not found is not open, and closes no cycle. */
 function waysFrom(node: Node, find: (ref: ItemRef) => Node | undefined): Way[] {
   const ways: Way[] = [];
   for (const [index, ref] of afterOf(node).entries()) {
+    if (ref.isFar === true) continue;
     const to = find(ref);
     if (to !== undefined) ways.push({ to, index });
   }
@@ -104,7 +134,7 @@ function waysFrom(node: Node, find: (ref: ItemRef) => Node | undefined): Way[] {
 }
 
 /** Of an open item only what has not ended, or of which the item has not learnt yet. */
-function afterOf(node: Node): readonly ItemRef[] {
+function afterOf(node: Node): readonly AfterRef[] {
   if (!(node instanceof Item)) return node.after;
   return node.waits === undefined ? [] : openOf(node.waits);
 }

@@ -1,6 +1,7 @@
 /** What one partition of a cluster and another say to each other about follow-ups of Acks, each as a step. */
-import type { FollowUp, Reply } from '../contract/model.js';
-import type { DeliverAnswer, DeliverRequest, Parcel } from '../contract/parcels.js';
+import type { FollowUp, ItemRef, Reply } from '../contract/model.js';
+import type { DeliverAnswer, DeliverRequest, FarEnd, Parcel } from '../contract/parcels.js';
+import { FarPrerequisite } from '../state/dependencies.js';
 import { deliver, type IsHere } from './deliver.js';
 import { delivered, parcelsFor, sendElsewhere } from './delivered.js';
 import { Steps } from './steps.js';
@@ -35,6 +36,18 @@ export abstract class PartitionCalls extends Steps {
   sendElsewhere(target: number, targetOf: (followUp: FollowUp) => number, now: number): boolean {
     this.begin(now);
     return this.finish(sendElsewhere(this.state, target, targetOf), now);
+  }
+
+  /** What items here wait for in other groups. The same object as long as it is waited for, one for each item that waits. */
+  get far(): ReadonlySet<ItemRef> {
+    return this.state.dependencies.far;
+  }
+
+  /** Its home said how it ended; `forgotten`: that it knows nothing of it any more. May be told again, and late. */
+  farEnded(ref: ItemRef, end: FarEnd, now: number): void {
+    this.begin(now);
+    if (ref instanceof FarPrerequisite) this.state.dependencies.endFar(ref, end);
+    this.finish(undefined, now);
   }
 }
 

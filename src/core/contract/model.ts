@@ -89,6 +89,11 @@ export interface ItemRef {
   readonly itemId: string;
 }
 
+/** An item that has to be done before another. `isFar`: of another group, so it is asked for; only the home of a partition says so. */
+export interface AfterRef extends ItemRef {
+  readonly isFar?: boolean;
+}
+
 export interface NewItem {
   /** Empty: no order, no exclusion. */
   readonly key: string;
@@ -99,7 +104,7 @@ export interface NewItem {
   readonly idempotencyKey: string | undefined;
   readonly delay: number;
   /** What must be done before it starts, each once. Unset: nothing. */
-  readonly after: readonly ItemRef[] | undefined;
+  readonly after: readonly AfterRef[] | undefined;
   /** What becomes of it when nothing is known of one of these. */
   readonly afterUnknown: 'refuse' | 'wait';
 }

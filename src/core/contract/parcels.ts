@@ -1,5 +1,5 @@
 /** What goes from one partition of a cluster to another. */
-import type { FollowUp } from './model.js';
+import type { FollowUp, ItemState } from './model.js';
 
 /** What Acks of one partition want submitted in another one. */
 export interface DeliverRequest {
@@ -23,3 +23,6 @@ export interface DeliverAnswer {
   /** The one behind them is not, and has a queue that is not there (any more). */
   readonly isElsewhere: boolean;
 }
+
+/** How an item of another group ended, for one here that waits for it; `forgotten`: nobody knows of it any more. */
+export type FarEnd = Exclude<ItemState, 'waiting' | 'in_flight' | 'unknown'> | 'forgotten';

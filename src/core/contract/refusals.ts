@@ -39,6 +39,19 @@ export function tooManyParcels(): Refusal {
   };
 }
 
+/** What items of a partition wait for in other groups, at most: each is asked for again and again. */
+export const MOST_FAR = 10_000;
+
+export function tooManyFar(): Refusal {
+  return {
+    kind: 'limit',
+    subject: 'after_other_groups',
+    limit: MOST_FAR,
+    description: `items of this partition wait for ${MOST_FAR} items of other groups already, or would: as many as it asks for`,
+    retryAfter: RETRY_SOON,
+  };
+}
+
 export function queueFull(queue: string, limit: number): Refusal {
   const description = `queue ${queue} holds as many waiting entries as max_waiting allows: ${limit}`;
   return { kind: 'queue_full', subject: queue, limit, description, retryAfter: RETRY_SOON };

@@ -12,6 +12,7 @@
 
 import type { HandOverReason, PredecessorView } from './leader.js';
 import type {
+  AfterRef,
   Bytes,
   DeathCause,
   DeQueueAnswer,
@@ -25,7 +26,7 @@ import type {
 } from './model.js';
 import type { RatePolicy } from './policy.js';
 
-export type { ItemRef };
+export type { AfterRef, ItemRef };
 
 /** What an item carries. Unless the core keeps it, it is read again when the item is handed out; nothing else looks at it. */
 export interface Content {
@@ -52,7 +53,7 @@ export interface ItemRow {
   /** False: it takes no room. */
   readonly takesRoom: boolean;
   /** Items that had to be done first and were not when it was written. */
-  readonly after: readonly ItemRef[];
+  readonly after: readonly AfterRef[];
   /** Bytes of payload, and of header names and values. */
   readonly contentBytes: number;
   /**
@@ -103,7 +104,7 @@ export interface ProgressRow {
   /** Its place among the items of its lane, smaller is nearer to the head; `seq` unless it came back before a smaller one. */
   readonly rank: number;
   /** Which of `after` have to be done still; unset: all of them. What became of the others may be forgotten. */
-  readonly after: readonly ItemRef[] | undefined;
+  readonly after: readonly AfterRef[] | undefined;
   /** One of them ended and was not done: it has to become a dead letter, and could not yet. */
   readonly dependencyFailed: boolean;
   /** Set: it is a dead letter. */

@@ -332,7 +332,8 @@ class Writer {
   /** The row stays as long as the end stands in the list of those of which dependants have still to learn (S112). */
   #end(ended: Prerequisite): void {
     const { queue, itemId: id, end, seq } = ended;
-    if (end === undefined || !isLinked(ended)) this.rows.push({ delete: { table: 'items', seq } });
+    if (end === undefined || end === 'forgotten' || !isLinked(ended))
+      this.rows.push({ delete: { table: 'items', seq } });
     else this.#put({ table: 'items', seq, state: 'ended', queue, id, end });
   }
 

@@ -1,7 +1,7 @@
 /** What waited for others before the restart waits for them again. */
 
 import { keepUntold } from '../admission/dependants.js';
-import type { ItemRef } from '../contract/model.js';
+import type { AfterRef } from '../contract/model.js';
 import type { ProgressRow } from '../contract/rows.js';
 import { standingOf } from '../items/item-status.js';
 import { type Item, Waits } from '../state/records.js';
@@ -18,7 +18,7 @@ import { wholeMs } from '../structures/due.js';
 export function waitAgain(
   state: CoreState,
   item: Item,
-  after: readonly ItemRef[],
+  after: readonly AfterRef[],
   progress: Pick<ProgressRow, 'after' | 'dependencyFailed' | 'dead'> | undefined,
 ): void {
   if (after.length === 0 && progress?.dependencyFailed !== true) return;

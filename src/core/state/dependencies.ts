@@ -1,10 +1,17 @@
 /** Which items wait for which others to be done. */
 
-import type { ItemRef } from '../contract/model.js';
+import type { AfterRef, ItemRef } from '../contract/model.js';
 import type { EndRow } from '../contract/rows.js';
 import type { AfterView } from '../contract/views.js';
 import { append, isLinked, Link, unlink } from '../structures/link.js';
 import { Dependency, type End, type Item, NO_DEPENDENCIES, Prerequisite, type Waits } from './records.js';
+
+/** Of another group: its home is asked how it ends, and no end here concerns it. One for each item that waits. */
+export class FarPrerequisite extends Prerequisite {
+  get isFar(): boolean {
+    return true;
+  }
+}
 
 const NOTHING: readonly Prerequisite[] = Object.freeze([]);
 
@@ -14,9 +21,16 @@ export function isHeldBack({ waits }: Item): boolean {
 }
 
 /** What has not ended of what an item waits for: what a row says of it, so that after a restart it waits as before. */
-export function waitsFor({ waits }: Item): readonly ItemRef[] {
+export function waitsFor({ waits }: Item): readonly AfterRef[] {
   if (waits === undefined) return [];
-  return openOf(waits).map(({ queue, itemId }) => ({ queue, itemId }));
+  return openOf(waits).map((on) => {
+    const { queue, itemId } = on;
+    return isFar(on) ? { queue, itemId, isFar: true } : { queue, itemId };
+  });
+}
+
+function isFar(on: Prerequisite): on is FarPrerequisite {
+  return on instanceof FarPrerequisite;
 }
 
 /** How many of the items that one waits for are named to people. */
@@ -40,9 +54,14 @@ export function openOf({ dependencies }: Waits): readonly Prerequisite[] {
  *
  * To add, notify or drop one takes a constant time. They are kept by the name of the queue, not in the queue: an item
  * may wait for one of a queue that nobody has used yet.
+ *
+ * Items of other groups are apart from that: each is expected for one item, and ends when its home has said so. Two items that
+ * name the same one may mean two, of which the second came when the first was forgotten.
  */
 export class Dependencies {
   readonly #awaited = new Map<string, Map<string, Prerequisite>>();
+  /** Of other groups, and not known to have ended. */
+  readonly far = new Set<FarPrerequisite>();
   readonly #ended = new Link();
   /** What ended in this step. {@link takeUntold} empties it. */
   #endedNow: Prerequisite[] = [];
@@ -70,7 +89,7 @@ export class Dependencies {
   /** How many of the items of this queue are waited for, or ended and are not known to have by all. */
   countOf(queue: string): number {
     let count = this.#awaited.get(queue)?.size ?? 0;
-    for (const ended of this.allEnded()) if (ended.queue === queue) count += 1;
+    for (const ended of this.allEnded()) if (ended.queue === queue && !isFar(ended)) count += 1;
     return count;
   }
 
@@ -85,9 +104,9 @@ export class Dependencies {
   }
 
   /** The item begins to wait for these. */
-  add(item: Item, waits: Waits, refs: readonly ItemRef[]): void {
+  add(item: Item, waits: Waits, refs: readonly AfterRef[]): void {
     waits.dependencies = refs.map((ref) => {
-      const dependency = new Dependency(item, this.find(ref) ?? this.#expect(ref));
+      const dependency = new Dependency(item, this.#awaitedAs(ref));
       append(dependency.on.dependencies, dependency);
       if (item.stored !== undefined) dependency.on.onDisk += 1;
       return dependency;
@@ -105,7 +124,17 @@ export class Dependencies {
   end(queue: string, itemId: string, end: End): void {
     if (this.#awaited.size === 0) return;
     const ended = this.find({ queue, itemId });
-    if (ended === undefined) return;
+    if (ended !== undefined) this.#end(ended, end);
+  }
+
+  /** Its home has said so. @returns false: nobody waits for it any more */
+  endFar(ended: FarPrerequisite, end: End): boolean {
+    if (!this.far.has(ended)) return false;
+    this.#end(ended, end);
+    return true;
+  }
+
+  #end(ended: Prerequisite, end: End): void {
     this.#forget(ended);
     this.items.itemSeq += 1;
     this.#isEnded(ended, end, this.items.itemSeq);
@@ -138,10 +167,13 @@ export class Dependencies {
     return true;
   }
 
-  /** What ended in this step while items on disk have not learnt of it: a crash must not make them wait for ever. */
+  /**
+   * What ended in this step while items on disk have not learnt of it: a crash must not make them wait for ever. After one, homes
+   * elsewhere are asked again.
+   */
   takeUntold(): readonly Prerequisite[] {
     if (this.#endedNow.length === 0) return NOTHING;
-    const untold = this.#endedNow.filter((ended) => isLinked(ended) && ended.onDisk > 0);
+    const untold = this.#endedNow.filter((ended) => isLinked(ended) && ended.onDisk > 0 && !isFar(ended));
     this.#endedNow = [];
     for (const ended of untold) ended.kept = true;
     return untold;
@@ -154,7 +186,7 @@ export class Dependencies {
   isOnDisk({ dependencies }: Waits, keep: (ended: Prerequisite) => void): void {
     for (const { on } of dependencies.filter(isLinked)) {
       on.onDisk += 1;
-      if (on.end === undefined || on.kept) continue;
+      if (on.end === undefined || on.kept || isFar(on)) continue;
       on.kept = true;
       keep(on);
     }
@@ -196,6 +228,13 @@ export class Dependencies {
     waits.dependencyFailed = false;
   }
 
+  #awaitedAs(ref: AfterRef): Prerequisite {
+    if (ref.isFar !== true) return this.find(ref) ?? this.#expect(ref);
+    const far = new FarPrerequisite(ref.queue, ref.itemId);
+    this.far.add(far);
+    return far;
+  }
+
   #expect({ queue, itemId }: ItemRef): Prerequisite {
     const awaited = new Prerequisite(queue, itemId);
     const ofQueue = this.#awaited.get(queue);
@@ -210,7 +249,9 @@ export class Dependencies {
     append(this.#ended, ended);
   }
 
-  #forget({ queue, itemId }: Prerequisite): void {
+  #forget(awaited: Prerequisite): void {
+    if (isFar(awaited)) return void this.far.delete(awaited);
+    const { queue, itemId } = awaited;
     const ofQueue = this.#awaited.get(queue);
     if (ofQueue?.delete(itemId) && ofQueue.size === 0) this.#awaited.delete(queue);
   }

@@ -42,6 +42,8 @@ export type Effect =
   | { readonly kind: 'deliver'; readonly to: Reply<DeliverAnswer>; readonly answer: DeliverAnswer }
   /** Parcels for this partition are on disk, and can be sent. */
   | { readonly kind: 'parcels'; readonly target: number }
+  /** Items began to wait for items of other groups: their homes are to be asked. */
+  | { readonly kind: 'awaits_far' }
   | { readonly kind: 'refuse'; readonly to: Reply<never>; readonly refusal: Refusal }
   | { readonly kind: 'notice'; readonly to: SessionListener; readonly notice: Notice }
   | { readonly kind: 'replaced'; readonly to: SessionListener }

@@ -455,7 +455,7 @@ export class DispatchTicket {
 }
 
 /** How something that was waited for ended. */
-export type End = EndRow['end'];
+export type End = EndRow['end'] | 'forgotten';
 
 /** What is waited for: an item that is not finished, or an id of which nothing is known yet. */
 export class Prerequisite extends Link implements ItemRef {

@@ -260,7 +260,7 @@ function otherGroup({ field, queue, group, other, unfixed }: RefusalOf<'other_gr
 }
 
 const UNFIXED =
-  'follow-ups to other groups need the newest format of rows: "keyturn cluster finalize", once no older version is to come back; or ';
+  'what goes to other groups, or waits for them, needs the newest format of rows: "keyturn cluster finalize", once no older version is to come back; or ';
 
 function retryInfo(retryAfter: number): Any {
   return any('RetryInfo', RetryInfo.encode({ retryDelay: toDuration(retryAfter) }).finish());

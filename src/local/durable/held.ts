@@ -31,6 +31,7 @@ export function tellsOfChange(effect: Effect): boolean {
       return effect.refusal.kind === 'turn_lost';
     case 'replaced':
     case 'parcels':
+    case 'awaits_far':
       return false;
     case 'notice':
       return effect.notice.kind === 'turn_lost';
@@ -66,6 +67,7 @@ export function refuseHeld(held: Exclude<Held, Hello>, refusal: Refusal, gone: G
     case 'event':
     case 'slow':
     case 'parcels':
+    case 'awaits_far':
       return undefined;
     case 'enqueue':
     case 'dequeue':

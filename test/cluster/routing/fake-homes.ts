@@ -13,6 +13,7 @@ import type {
   Result,
   Session,
   SessionListener,
+  SubmitRequest,
   TurnRef,
   Waiting,
 } from '../../../src/coordinator.js';
@@ -86,6 +87,8 @@ export class FakeHome implements Coordinator {
   constructor(
     readonly inner: Coordinator,
     private readonly partition: number,
+    /** As a home has it that is one of several. */
+    private readonly places: (request: SubmitRequest) => SubmitRequest | Refusal = (request) => request,
   ) {
     this.#calls = this.#wrap(inner, '');
   }
@@ -198,7 +201,12 @@ export class FakeHome implements Coordinator {
       enQueue: (request, reply) => this.ask(`${prefix}enqueue`, (to) => calls.enQueue(request, to), reply),
       deQueue: (request, reply) =>
         void this.ask(`${prefix}dequeue`, (to) => done(() => calls.deQueue(request, to)), reply),
-      submit: (request, reply) => this.ask(`${prefix}submit`, (to) => calls.submit(request, to), reply),
+      submit: (request, reply) => {
+        const placed = this.places(request);
+        if (!('kind' in placed)) return this.ask(`${prefix}submit`, (to) => calls.submit(placed, to), reply);
+        reply.refuse(placed);
+        return undefined;
+      },
       acquire: (request, reply) =>
         this.ask(`${prefix}acquire ${request.wait}`, (to) => calls.acquire(request, to), reply),
       ack: (request, reply) => this.ask(`${prefix}ack`, (to) => calls.ack(request, to), reply),

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { placeAfter } from '../../../src/cluster/partitions/groups.js';
 import { PartitionMap } from '../../../src/cluster/partitions/partition-map.js';
 import { ClusterCoordinator } from '../../../src/cluster/routing/cluster-coordinator.js';
 import type { Route } from '../../../src/cluster/store/cluster-store.js';
-import type { Policy } from '../../../src/coordinator.js';
+import type { Policy, SubmitRequest } from '../../../src/coordinator.js';
 import { durable } from '../../contract/durable-subject.js';
 import { Worker } from '../../contract/worker.js';
 import { type SettingsChange, settings } from '../../support/builders.js';
@@ -16,6 +17,8 @@ export interface StageOptions {
   readonly change?: SettingsChange;
   readonly routes?: Readonly<Record<string, Route>>;
   readonly incarnation?: string;
+  /** The format of rows is fixed: what goes to other groups is kept. */
+  readonly isFixed?: boolean;
   /** Of another sidecar of the same cluster. */
   readonly shares?: RoutingStage;
   /** How far its wall clock is ahead of those of the homes, ms. */
@@ -42,11 +45,12 @@ export class RoutingStage extends Worker {
       shares,
       failed,
       wallAhead = 0,
+      isFixed = false,
     } = options;
     const all = durable(settings({ queues: {}, defaultPolicy: policy, ...change }));
     const clock = shares?.clock ?? new FakeClock();
     const homes = shares?.homes ?? new FakeHomes(partitions);
-    const map = new PartitionMap(partitions, new Map(Object.entries(routes)));
+    const map = new PartitionMap(partitions, new Map(Object.entries(routes)), isFixed);
     const coordinator = new ClusterCoordinator({
       homes,
       map,
@@ -65,7 +69,8 @@ export class RoutingStage extends Worker {
     this.homes = homes;
     this.map = map;
     this.coordinator = coordinator;
-    this.#make = (partition) => new FakeHome(homeOf(all, clock, partition, partitions), partition);
+    const places = (request: SubmitRequest) => placeAfter(map, request);
+    this.#make = (partition) => new FakeHome(homeOf(all, clock, partition, partitions), partition, places);
     if (shares === undefined) for (let partition = 0; partition < partitions; partition += 1) this.begin(partition);
   }
 
@@ -79,7 +84,7 @@ export class RoutingStage extends Worker {
   /** The same core behind another face: as if another home had read all that this one wrote. */
   moved(from: FakeHome, partition: number, told = true): FakeHome {
     from.shut();
-    const home = new FakeHome(from.inner, partition);
+    const home = new FakeHome(from.inner, partition, (request) => placeAfter(this.map, request));
     this.homes.set(partition, home, told);
     return home;
   }

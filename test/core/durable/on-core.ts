@@ -150,6 +150,7 @@ export abstract class OnCore implements Coordinator {
       case 'event':
       case 'slow':
       case 'parcels':
+      case 'awaits_far':
         return;
       default: {
         const arranged = this.#arranged(effect);

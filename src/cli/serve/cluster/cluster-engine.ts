@@ -219,7 +219,7 @@ class ClusterEngine implements Engine {
 
   readonly numbers = (): ClusterNumbers => {
     const homes = this.#homes;
-    const [members, parcels] = homes instanceof ClusterMember ? [homes.view.members.size, homes.sending.parcels] : [];
+    const [members, parcels] = homes instanceof ClusterMember ? [homes.view.members.size, homes.between.parcels] : [];
     const forwarded = this.#forwarded.counts(this.parts.peers.links.standing());
     const partitions = partitionsByState(homes, this.#homeless());
     return { ...this.#counts.numbers, partitions, members, parcels: parcels ?? 0, forwarded };

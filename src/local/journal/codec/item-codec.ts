@@ -1,5 +1,5 @@
 /** Items on the disk. A small content stands in the row of its item, behind what the start reads; a large one has its own. */
-import type { Content, EndRow, FinishedRow, ItemRef, ItemRow } from '../../../core/contract/rows.js';
+import type { AfterRef, Content, EndRow, FinishedRow, ItemRef, ItemRow } from '../../../core/contract/rows.js';
 import { type ByteReader, NotAValue } from './byte-reader.js';
 import type { ByteWriter } from './byte-writer.js';
 import { FINISHED_STATES } from './words.js';
@@ -14,6 +14,8 @@ const HAS = {
   after: 8,
   /** The content is a row of its own. */
   contentElsewhere: 16,
+  /** Some of `after` are of other groups. Since format 2. */
+  far: 32,
 } as const;
 
 const HAS_OF_FINISHED = { result: 1, error: 2, contentHash: 4 } as const;
@@ -50,7 +52,8 @@ function write(to: ByteWriter, row: ItemRow, content: Content, seed: number, els
       (row.notBefore === 0 ? 0 : HAS.notBefore) |
       (row.takesRoom ? HAS.takesRoom : 0) |
       (row.after.length === 0 ? 0 : HAS.after) |
-      (elsewhere ? HAS.contentElsewhere : 0),
+      (elsewhere ? HAS.contentElsewhere : 0) |
+      (hasFar(row.after) ? HAS.far : 0),
   );
   to.number(row.contentHash);
   to.number(row.submittedAt);
@@ -61,6 +64,7 @@ function write(to: ByteWriter, row: ItemRow, content: Content, seed: number, els
   to.text(row.id);
   if (row.idempotencyKey !== undefined) to.text(row.idempotencyKey);
   if (row.after.length > 0) writeRefs(to, row.after);
+  if (hasFar(row.after)) writeFar(to, row.after);
   to.fixed(4, to.length - PREFIX);
   if (!elsewhere) writeContentFields(to, content);
   to.seal(seed);
@@ -176,6 +180,20 @@ export function readRefs(from: ByteReader): readonly ItemRef[] {
   return refs;
 }
 
+export function hasFar(refs: readonly AfterRef[]): boolean {
+  return refs.some(({ isFar }) => isFar === true);
+}
+
+/** Behind the refs themselves, and only where one is: rows without are as they were in format 1. */
+export function writeFar(to: ByteWriter, refs: readonly AfterRef[]): void {
+  for (const { isFar } of refs) to.byte(isFar === true ? 1 : 0);
+}
+
+/** @throws NotAValue */
+export function readFar(from: ByteReader, refs: readonly AfterRef[]): readonly AfterRef[] {
+  return refs.map((ref) => (from.byte() === 1 ? { ...ref, isFar: true } : ref));
+}
+
 const NO_REFS: readonly ItemRef[] = [];
 
 function readOpen(from: ByteReader, seq: number): ItemRow {
@@ -188,7 +206,8 @@ function readOpen(from: ByteReader, seq: number): ItemRow {
   const key = from.text();
   const id = from.text();
   const idempotencyKey = (has & HAS.idempotencyKey) === 0 ? undefined : from.text();
-  const after = (has & HAS.after) === 0 ? NO_REFS : readRefs(from);
+  const refs = (has & HAS.after) === 0 ? NO_REFS : readRefs(from);
+  const after = (has & HAS.far) === 0 ? refs : readFar(from, refs);
   const takesRoom = (has & HAS.takesRoom) !== 0;
   return {
     table: 'items',

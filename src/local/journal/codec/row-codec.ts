@@ -8,10 +8,10 @@
 import { Buffer } from 'node:buffer';
 import { crc32 } from 'node:zlib';
 import type {
+  AfterRef,
   DoneKeyRow,
   FloorRow,
   InboxRow,
-  ItemRef,
   ItemRow,
   LimitsRow,
   ParkRow,
@@ -24,7 +24,7 @@ import type {
 } from '../../../core/contract/rows.js';
 import { type ByteReader, NotAValue } from './byte-reader.js';
 import type { ByteWriter } from './byte-writer.js';
-import { readItem, readRefs, writeEnd, writeFinished, writeRefs } from './item-codec.js';
+import { hasFar, readFar, readItem, readRefs, writeEnd, writeFar, writeFinished, writeRefs } from './item-codec.js';
 import { readLeader, writeLeader } from './leader-codec.js';
 import { readOptional, writeOptional } from './optional.js';
 import { readParcel, writeParcel } from './parcel-codec.js';
@@ -227,23 +227,37 @@ function readLimit<T>(from: ByteReader, read: () => T): T | 'none' | undefined {
   throw new NotAValue(`${is} where a limit is unset, none or set`);
 }
 
-const PROGRESS_IS = { takesRoom: 1, dependencyFailed: 2 } as const;
+const PROGRESS_IS = { takesRoom: 1, dependencyFailed: 2, far: 4 } as const;
 
 function writeProgress(to: ByteWriter, row: ProgressRow): void {
   to.whole(row.attempts);
   to.number(row.notBefore);
-  to.byte((row.takesRoom ? PROGRESS_IS.takesRoom : 0) | (row.dependencyFailed ? PROGRESS_IS.dependencyFailed : 0));
+  const isFar = row.after !== undefined && hasFar(row.after);
+  to.byte(
+    (row.takesRoom ? PROGRESS_IS.takesRoom : 0) |
+      (row.dependencyFailed ? PROGRESS_IS.dependencyFailed : 0) |
+      (isFar ? PROGRESS_IS.far : 0),
+  );
   to.number(row.rank);
   writeOptional(to, row.lastError, to.text);
-  writeOptional(to, row.after, writeLeft);
+  writeOptional(to, row.after, isFar ? writeLeftFar : writeLeft);
   writeOptional(to, row.dead, writeDeath);
 }
 
-function writeLeft(this: ByteWriter, refs: readonly ItemRef[]): void {
+function writeLeft(this: ByteWriter, refs: readonly AfterRef[]): void {
   writeRefs(this, refs);
 }
 
-function readLeft(this: ByteReader): readonly ItemRef[] {
+function writeLeftFar(this: ByteWriter, refs: readonly AfterRef[]): void {
+  writeRefs(this, refs);
+  writeFar(this, refs);
+}
+
+function readLeftFar(this: ByteReader): readonly AfterRef[] {
+  return readFar(this, readRefs(this));
+}
+
+function readLeft(this: ByteReader): readonly AfterRef[] {
   return readRefs(this);
 }
 
@@ -265,7 +279,7 @@ function readProgress(from: ByteReader, seq: number): ProgressRow {
     dependencyFailed: (is & PROGRESS_IS.dependencyFailed) !== 0,
     rank: from.number(),
     lastError: readOptional(from, from.text),
-    after: readOptional(from, readLeft),
+    after: readOptional(from, (is & PROGRESS_IS.far) === 0 ? readLeft : readLeftFar),
     dead: readOptional(from, readDeath),
   };
 }
