@@ -19,6 +19,7 @@ queues:
   everything: { waiting_per_key: unlimited }
   newest: { waiting_per_key: 1, when_full: replace }
   brief: { lease: 300ms }
+  evicted: { lease: 1200ms }
 `;
 
 /** Over a session, as it is, and each call by itself. */
@@ -291,7 +292,8 @@ describe('keyturn replay', () => {
     });
 
     it(`a turn that is lost at work makes it fail (${way})`, async (t: TestContext) => {
-      const queue = 'brief';
+      // Long enough for a busy machine to renew in time the turn that comes after it; its loss is found out by a renewal.
+      const queue = 'evicted';
       const args = ['replay', '-', '--format', 'csv', '--key', 'k', '--mode', mode, '--queue', queue, '--work', '2s'];
       const running = startKeyturn([...args, '--json', ...transport], { env, stdin: `k\nlost-${mode}\n` });
       t.after(() => running.child.kill('SIGKILL'));
