@@ -1,23 +1,34 @@
 /** The settings that somebody said otherwise than they are built in: for who looks at a running sidecar. */
 import { parse, stringify } from 'yaml';
 import { type Config, loadConfig } from './config.js';
+import { POLICY_GROUP } from './policy-settings.js';
 import { printConfig } from './print.js';
+import { writeGroup } from './settings-table.js';
 
 /** Of the text: thousands of queues may be named, and somebody is to read it. */
 const LONGEST = 65_536;
+/** Queues that are looked at. All of 10,000 as YAML and back would stop the sidecar for seconds. */
+const MOST_QUEUES = 1_000;
+const MORE = '# and more: "keyturn serve --print-config" has all\n';
+
+const NONE: Config['coordinator']['queues'] = new Map();
 
 /** YAML. Secrets are never printed. Empty: nothing differs. */
 export function differingSettings(config: Config): string {
-  const { queues, ...settings } = mappingIn(printConfig(config));
+  const { coordinator } = config;
+  const { queues: _own, ...settings } = mappingIn(
+    printConfig({ ...config, coordinator: { ...coordinator, queues: NONE } }),
+  );
   const { queues: _none, ...builtIn } = mappingIn(printConfig(loadConfig({}, {})));
-  const named = isMapping(queues) ? Object.entries(queues) : [];
-  const its = named.map(([name, policy]) => [name, differing(policy, settings['default']) ?? {}] as const);
+  const named = [...coordinator.queues].slice(0, MOST_QUEUES);
+  const its = named.map(
+    ([name, policy]) => [name, differing(writeGroup(POLICY_GROUP.table, policy), settings['default']) ?? {}] as const,
+  );
   const differs = differing(settings, builtIn) ?? {};
   const found = isMapping(differs) && its.length > 0 ? { ...differs, queues: Object.fromEntries(its) } : differs;
   const text = isMapping(found) && Object.keys(found).length === 0 ? '' : stringify(found);
-  return text.length <= LONGEST
-    ? text
-    : `${text.slice(0, LONGEST)}\n# and more: "keyturn serve --print-config" has all\n`;
+  const isAll = text.length <= LONGEST && named.length === coordinator.queues.size;
+  return isAll ? text : `${text.slice(0, LONGEST)}\n${MORE}`;
 }
 
 function mappingIn(text: string): Readonly<Record<string, unknown>> {
