@@ -134,7 +134,7 @@ const CASES: Readonly<Record<Refusal['kind'], Case>> = {
       reason: 'OTHER_GROUP',
       message:
         'follow_ups[2].queue: queue "bills" is not of the group "shop" of queue "orders", and one step cannot reach both; ' +
-        'follow-ups to other groups need the newest format of rows: "keyturn cluster finalize", once no older version is to come back; or ' +
+        'what goes to other groups, or waits for them, needs the newest format of rows: "keyturn cluster finalize", once no older version is to come back; or ' +
         'give both one "group" ("keyturn cluster route", while a queue is empty)',
       types: ['ErrorInfo'],
       metadata: { queue: 'bills' },
