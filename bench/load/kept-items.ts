@@ -26,7 +26,7 @@ export interface KeepingPeer {
   start(): Promise<KeptItems>;
 }
 
-/** So many backends share their flushes, and leave something of two cores to others: more were not faster. */
+/** So many backends share their flushes, and leave something of two cores to others. Other numbers were not tried. */
 const CONNECTIONS = 32;
 
 export const KEEPING_PEERS = {
