@@ -92,7 +92,8 @@ class AdminTest {
             // It listens before all of them are open, and others are told where within a look.
             while (!isWhole(told)) told = keyturn.admin().getCluster(request);
             assertEquals(List.of("told", redis.url()), List.of(told.getName(), told.getStore()));
-            assertEquals(List.of(4, 1), List.of(told.getPartitions(), told.getFormat()));
+            assertEquals(4, told.getPartitions());
+            assertTrue(told.getFormat() >= 1, "format " + told.getFormat());
             assertEquals(
                     List.of(0, 1, 2, 3),
                     told.getHomesList().stream().map(home -> home.getPartition()).toList());
