@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { crc32 } from 'node:zlib';
-import { connect, type GroupInfo, type Keyturn, type Leadership } from '@keyturn/client';
+import { type ClusterInfo, connect, type GroupInfo, type Keyturn, type Leadership } from '@keyturn/client';
 import { ServeProcess } from '../../cli/serve-process.js';
 import { type KilledStore, REGISTRIES, type RegistryName, STORES, type StoreName } from '../../support/killed-store.js';
 import type { Cleanup } from '../../support/redis.js';
@@ -153,14 +153,21 @@ export class Career {
     return client;
   }
 
-  /** The process that decides about the group. */
+  /** The process that decides about the group. On a busy machine a home may just have lost its session, and another not have claimed yet. */
   async #homeOf(keyturn: Keyturn): Promise<ServeProcess> {
-    const { homes, members } = await keyturn.admin.getCluster();
-    const id = homes.find(({ partition }) => partition === partitionOf(KEPT))?.member;
-    const address = members.find((member) => member.id === id)?.address;
+    const told = await until(
+      () => keyturn.admin.getCluster(),
+      (cluster) => addressOf(cluster) !== undefined,
+    );
+    const address = addressOf(told);
     for (const one of this.homes) if ((await one.address('grpc')) === address) return one;
     throw new Error(`nobody is at ${address}`);
   }
+}
+
+function addressOf({ homes, members }: Pick<ClusterInfo, 'homes' | 'members'>): string | undefined {
+  const id = homes.find(({ partition }) => partition === partitionOf(KEPT))?.member;
+  return members.find((member) => member.id === id)?.address;
 }
 
 function leads(asked: Keyturn, after: number): Promise<GroupInfo> {
