@@ -1,4 +1,4 @@
-import type { Payload } from '../contract/model.js';
+import type { Bytes, Payload } from '../contract/model.js';
 
 const FIRST = 0xcc9e_2d51;
 const SECOND = 0x1b87_3593;
@@ -23,8 +23,9 @@ export function contentHash(texts: readonly string[], payload: Payload): number 
   }
   const { length } = payload;
   const whole = length & ~3;
+  const isText = typeof payload === 'string';
   for (let at = 0; at < whole; at += 4) {
-    const mixture = mixtureOf(wordAt(payload, at));
+    const mixture = mixtureOf(isText ? wordOfText(payload, at) : wordAt(payload, at));
     low = nextLow(low, mixture);
     high = nextHigh(high, mixture);
   }
@@ -36,12 +37,16 @@ export function contentHash(texts: readonly string[], payload: Payload): number 
   return (high & 0x1f_ffff) * 4_294_967_296 + low;
 }
 
-function wordAt(payload: Payload, at: number): number {
+function wordAt(bytes: Bytes, at: number): number {
+  return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24);
+}
+
+function wordOfText(text: string, at: number): number {
   return (
-    byteAt(payload, at) |
-    (byteAt(payload, at + 1) << 8) |
-    (byteAt(payload, at + 2) << 16) |
-    (byteAt(payload, at + 3) << 24)
+    text.charCodeAt(at) |
+    (text.charCodeAt(at + 1) << 8) |
+    (text.charCodeAt(at + 2) << 16) |
+    (text.charCodeAt(at + 3) << 24)
   );
 }
 
