@@ -83,6 +83,7 @@ export * from './core/contract/leader.js';
 export * from './core/contract/limits.js';
 export type * from './core/contract/model.js';
 export type * from './core/contract/parcels.js';
+export * from './core/contract/payload.js';
 export type * from './core/contract/policy.js';
 export type * from './core/contract/server.js';
 export type * from './core/contract/session-views.js';

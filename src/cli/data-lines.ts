@@ -6,6 +6,7 @@
 import { Buffer } from 'node:buffer';
 import { DEFAULT_LIMITS } from '../core/contract/limits.js';
 import type { DeathCause, ItemRef } from '../core/contract/model.js';
+import { bytesOfPayload } from '../core/contract/payload.js';
 import type { Content, EndRow, FinishedRow, ItemRow, ProgressRow } from '../core/contract/rows.js';
 import { harmlessJson } from '../observability/harmless.js';
 import { LineFields } from './line-fields.js';
@@ -58,7 +59,7 @@ export function toItemLine(row: ItemRow, content: Content, progress: ProgressRow
     cause: progress?.dead?.cause,
     died_at: progress?.dead === undefined ? undefined : isoInstant(progress.dead.at),
     headers: content.headers === undefined ? undefined : Object.fromEntries(content.headers),
-    payload: base64(content.payload),
+    payload: base64(bytesOfPayload(content.payload)),
   });
 }
 

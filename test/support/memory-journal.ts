@@ -3,6 +3,7 @@
  * can be made to fail, to be torn, or to wait, at the port where a real disk would.
  */
 import { Buffer } from 'node:buffer';
+import { bytesOfPayload } from '../../src/core/contract/payload.js';
 import { type Content, type Row, type RowChange, type RowId, TABLES } from '../../src/core/contract/rows.js';
 import { type Journal, JournalError, type JournalPast, type JournalProblem } from '../../src/local/journal/journal.js';
 
@@ -196,9 +197,9 @@ function copy(change: RowChange): RowChange {
   return { put: structuredClone({ ...row, content: plainContent(row.content) }) };
 }
 
-/** A Buffer may be a window on a pool of 8 KiB, and a clone would hold all of it. */
+/** As it is read back; a Buffer may be a window on a pool of 8 KiB, and a clone would hold all of it. */
 function plainContent({ payload, headers }: Content): Content {
-  return { payload: Uint8Array.from(payload), headers };
+  return { payload: Uint8Array.from(bytesOfPayload(payload)), headers };
 }
 
 /** The name of a row, unique on the disk. */

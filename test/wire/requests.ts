@@ -1,15 +1,16 @@
 /** Requests of the port as messages of the proto: what a client would send. */
-import type {
-  AckRequest,
-  AcquireRequest,
-  AwaitRequest,
-  DeQueueRequest,
-  EnQueueRequest,
-  HelloRequest,
-  NackRequest,
-  NewItem,
-  RenewRequest,
-  SubmitRequest,
+import {
+  type AckRequest,
+  type AcquireRequest,
+  type AwaitRequest,
+  bytesOfPayload,
+  type DeQueueRequest,
+  type EnQueueRequest,
+  type HelloRequest,
+  type NackRequest,
+  type NewItem,
+  type RenewRequest,
+  type SubmitRequest,
 } from '../../src/coordinator.js';
 import { toOptionalDuration } from '../../src/grpc/convert/time.js';
 import { AFTER_UNKNOWN, DURABILITIES, NACK_KINDS } from '../../src/grpc/convert/words.js';
@@ -94,7 +95,7 @@ function tokenOf(token: number): bigint {
 function itemMessage(item: NewItem): wire.NewItem {
   return {
     key: item.key,
-    payload: item.payload,
+    payload: bytesOfPayload(item.payload),
     headers: new Map(item.headers),
     itemId: item.itemId ?? '',
     idempotencyKey: item.idempotencyKey ?? '',

@@ -5,6 +5,10 @@
  * clock, for people and logs; nothing is ever compared with them. Tokens are integers below 2^53.
  */
 
+import type { Bytes, Payload } from './payload.js';
+
+export type { Bytes, Payload };
+
 export type Decision = 'accept' | 'block' | 'decline';
 export type Reason = 'waiter_exists' | 'superseded' | 'already_done' | 'too_soon';
 export type LossCause = 'lease_expired' | 'evicted' | 'taken_over' | 'settled' | 'unknown';
@@ -14,7 +18,6 @@ export type NackKind = 'retry' | 'release' | 'dead_letter';
 export type DeathCause = 'max_attempts' | 'refused' | 'dependency';
 /** What has happened when a call is answered: it is on disk, will be within a time or a count, or stays in memory. */
 export type Durability = 'on_flush' | 'interval' | 'count' | 'memory';
-export type Bytes = Uint8Array;
 
 export const LANE_STATES = ['INIT', 'PROCESS', 'BLOCK', 'READY', 'DELAY', 'PARK'] as const;
 export type LaneState = (typeof LANE_STATES)[number];
@@ -97,7 +100,7 @@ export interface AfterRef extends ItemRef {
 export interface NewItem {
   /** Empty: no order, no exclusion. */
   readonly key: string;
-  readonly payload: Bytes;
+  readonly payload: Payload;
   readonly headers: ReadonlyMap<string, string> | undefined;
   /** Unset: the coordinator makes one. */
   readonly itemId: string | undefined;
@@ -152,7 +155,7 @@ export interface AcquireRequest {
 
 export interface DeliveredItem {
   readonly itemId: string;
-  readonly payload: Bytes;
+  readonly payload: Payload;
   readonly headers: ReadonlyMap<string, string> | undefined;
   readonly idempotencyKey: string | undefined;
   readonly submittedAt: number;

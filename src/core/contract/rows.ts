@@ -22,6 +22,7 @@ import type {
   LossCause,
   NackAnswer,
   NackKind,
+  Payload,
   SubmitResult,
 } from './model.js';
 import type { RatePolicy } from './policy.js';
@@ -30,7 +31,7 @@ export type { AfterRef, ItemRef };
 
 /** What an item carries. Unless the core keeps it, it is read again when the item is handed out; nothing else looks at it. */
 export interface Content {
-  readonly payload: Bytes;
+  readonly payload: Payload;
   readonly headers: ReadonlyMap<string, string> | undefined;
 }
 

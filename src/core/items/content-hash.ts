@@ -1,4 +1,4 @@
-import type { Bytes } from '../contract/model.js';
+import type { Bytes, Payload } from '../contract/model.js';
 
 const FIRST = 0xcc9e_2d51;
 const SECOND = 0x1b87_3593;
@@ -10,7 +10,7 @@ const END = 0x1_0000;
  * seeds and factors of their own. For telling a resend from another item with the same id, not for keeping out who
  * wants two to be alike: that would only hurt himself. Where a text ends and how many bytes there are is part of it.
  */
-export function contentHash(texts: readonly string[], bytes: Bytes): number {
+export function contentHash(texts: readonly string[], payload: Payload): number {
   // Kept in variables: in fields they would cost as much as the rest.
   let low = 0x811c_9dc5;
   let high = 0x0123_4567;
@@ -21,15 +21,16 @@ export function contentHash(texts: readonly string[], bytes: Bytes): number {
       high = nextHigh(high, mixture);
     }
   }
-  const { length } = bytes;
+  const { length } = payload;
   const whole = length & ~3;
+  const isText = typeof payload === 'string';
   for (let at = 0; at < whole; at += 4) {
-    const mixture = mixtureOf(wordAt(bytes, at));
+    const mixture = mixtureOf(isText ? wordOfText(payload, at) : wordAt(payload, at));
     low = nextLow(low, mixture);
     high = nextHigh(high, mixture);
   }
   let rest = 0;
-  for (let at = whole; at < length; at++) rest = (rest << 8) | (bytes[at] ?? 0);
+  for (let at = whole; at < length; at++) rest = (rest << 8) | byteAt(payload, at);
   const mixture = mixtureOf(rest);
   low = mixed(nextLow(low, mixture) ^ length);
   high = mixed(nextHigh(high, mixture) ^ length);
@@ -38,6 +39,19 @@ export function contentHash(texts: readonly string[], bytes: Bytes): number {
 
 function wordAt(bytes: Bytes, at: number): number {
   return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24);
+}
+
+function wordOfText(text: string, at: number): number {
+  return (
+    text.charCodeAt(at) |
+    (text.charCodeAt(at + 1) << 8) |
+    (text.charCodeAt(at + 2) << 16) |
+    (text.charCodeAt(at + 3) << 24)
+  );
+}
+
+function byteAt(payload: Payload, at: number): number {
+  return typeof payload === 'string' ? payload.charCodeAt(at) : (payload[at] ?? 0);
 }
 
 function mixtureOf(word: number): number {

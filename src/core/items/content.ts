@@ -5,7 +5,7 @@
  * answer (`sizeOfItem`). They differ for an item whose payload is on disk alone.
  */
 
-import type { Bytes, FollowUp, ItemRef } from '../contract/model.js';
+import type { FollowUp, ItemRef, Payload } from '../contract/model.js';
 import type { Item } from '../state/records.js';
 import { contentHash } from './content-hash.js';
 
@@ -16,7 +16,7 @@ const AFTER_OVERHEAD = 256;
 
 export interface Content {
   readonly key: string;
-  readonly payload: Bytes;
+  readonly payload: Payload;
   readonly headers: ReadonlyMap<string, string> | undefined;
   readonly idempotencyKey: string | undefined;
   readonly after?: readonly ItemRef[] | undefined;

@@ -1,18 +1,19 @@
 /** Answers of CoordinatorService, from the port to the wire. */
-import type {
-  AckAnswer,
-  AcquireAnswer,
-  AwaitAnswer,
-  DeliveredItem,
-  Delivery,
-  DeQueueAnswer,
-  EnQueueAnswer,
-  NackAnswer,
-  RenewAnswer,
-  RenewResult,
-  SubmitAnswer,
-  SubmitResult,
-  Turn,
+import {
+  type AckAnswer,
+  type AcquireAnswer,
+  type AwaitAnswer,
+  bytesOfPayload,
+  type DeliveredItem,
+  type Delivery,
+  type DeQueueAnswer,
+  type EnQueueAnswer,
+  type NackAnswer,
+  type RenewAnswer,
+  type RenewResult,
+  type SubmitAnswer,
+  type SubmitResult,
+  type Turn,
 } from '../../coordinator.js';
 import * as wire from '../gen/keyturn/v1/coordinator.js';
 import { toDuration, toOptionalDuration, toOptionalTimestamp, toTimestamp } from './time.js';
@@ -80,7 +81,7 @@ function deliveryMessage(delivery: Delivery): wire.Delivery {
 export function itemMessage(item: DeliveredItem): wire.Item {
   return {
     itemId: item.itemId,
-    payload: item.payload,
+    payload: bytesOfPayload(item.payload),
     headers: new Map(item.headers),
     idempotencyKey: item.idempotencyKey ?? '',
     submittedAt: toTimestamp(item.submittedAt),

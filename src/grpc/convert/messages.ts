@@ -1,4 +1,5 @@
 /** Messages as the decoders give them: as generated, but for what costs too much to make. */
+import type { Payload } from '../../coordinator.js';
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
 
 /** As the generated message, but a token may be a plain number. */
@@ -12,7 +13,8 @@ export type DeQueueMessage = Omit<wire.DeQueueRequest, 'holder'> & {
 };
 
 /** `isKept`: the payload is a copy of its own, not a window on the message. */
-export type ItemMessage = Omit<wire.NewItem, 'headers' | 'after'> & {
+export type ItemMessage = Omit<wire.NewItem, 'payload' | 'headers' | 'after'> & {
+  readonly payload: Payload;
   readonly headers: ReadonlyMap<string, string>;
   readonly after: readonly wire.ItemRef[];
   readonly isKept?: boolean;

@@ -1,4 +1,6 @@
 /** Bytes that stay when their message is gone. */
+import { byteText, type Payload, SMALL_PAYLOAD } from '../../coordinator.js';
+
 const NOTHING: Uint8Array = new Uint8Array(0);
 
 /**
@@ -11,4 +13,11 @@ export function ownBytes(bytes: Uint8Array, start = 0, end = bytes.length): Uint
   if (bytes instanceof Buffer) bytes.copy(own, 0, start, end);
   else own.set(bytes.subarray(start, end));
   return own;
+}
+
+/** The same of what an item carries. */
+export function ownPayload(bytes: Uint8Array, start = 0, end = bytes.length): Payload {
+  if (end - start > SMALL_PAYLOAD) return ownBytes(bytes, start, end);
+  const buffer = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return byteText(buffer.toString('latin1', start, end));
 }

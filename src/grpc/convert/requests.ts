@@ -16,6 +16,7 @@ import type {
   NackKind,
   NackRequest,
   NewItem,
+  Payload,
   RenewRequest,
   SubmitRequest,
   TurnRef,
@@ -23,7 +24,7 @@ import type {
 import * as wire from '../gen/keyturn/v1/coordinator.js';
 import { answerWithin, type Caller, consumerOf } from './deadline.js';
 import type { AckMessage, DeQueueMessage, ItemMessage, SubmitMessage } from './messages.js';
-import { ownBytes } from './own-bytes.js';
+import { ownBytes, ownPayload } from './own-bytes.js';
 import { shorten } from './show.js';
 import { fromWireToken } from './time.js';
 import type { Check } from './validate.js';
@@ -220,7 +221,7 @@ function newItem(message: ItemMessage, check: Check): NewItem {
   check.headers('headers', message.headers);
   return {
     key: check.key('key', message.key),
-    payload: message.isKept === true ? message.payload : ownBytes(message.payload),
+    payload: payloadOf(message),
     headers: message.headers.size === 0 ? undefined : message.headers,
     itemId: check.id('item_id', message.itemId),
     idempotencyKey: check.id('idempotency_key', message.idempotencyKey),
@@ -228,6 +229,10 @@ function newItem(message: ItemMessage, check: Check): NewItem {
     after: message.after.length === 0 ? undefined : afterOf(message.after, check),
     afterUnknown: afterUnknownOf(message.afterUnknown, check),
   };
+}
+
+function payloadOf({ payload, isKept }: ItemMessage): Payload {
+  return isKept === true || typeof payload === 'string' ? payload : ownPayload(payload);
 }
 
 function afterOf(messages: readonly wire.ItemRef[], check: Check): readonly ItemRef[] {

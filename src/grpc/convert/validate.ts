@@ -116,7 +116,7 @@ export class Check {
     return this.#text(field, text, 0, mostBytes);
   }
 
-  bytes(field: string, bytes: Uint8Array): void {
+  bytes(field: string, bytes: { readonly length: number }): void {
     const most = this.limits.payloadBytes;
     if (bytes.length > most) this.wrong(field, `${bytes.length} bytes`, `up to ${most} bytes`);
   }

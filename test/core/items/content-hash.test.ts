@@ -4,12 +4,17 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { byteText, type Payload } from '../../../src/core/contract/payload.js';
 import { type Content, contentHashOf } from '../../../src/core/items/content.js';
 
 const NOTHING: Content = { key: '', payload: new Uint8Array(), headers: undefined, idempotencyKey: undefined };
 
 function payload(length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, i) => (i * 37 + 200) & 255);
+}
+
+function asText(bytes: Payload): Payload {
+  return typeof bytes === 'string' ? bytes : byteText(String.fromCharCode(...bytes));
 }
 
 describe('the contentHash of an item is the same in all versions', () => {
@@ -47,5 +52,9 @@ describe('the contentHash of an item is the same in all versions', () => {
     ],
   ];
   for (const [what, content, contentHash] of cases)
-    it(what, () => assert.equal(contentHashOf({ ...NOTHING, ...content }), contentHash));
+    it(what, () => {
+      const { payload: given, ...rest } = { ...NOTHING, ...content };
+      assert.equal(contentHashOf({ payload: given, ...rest }), contentHash);
+      assert.equal(contentHashOf({ payload: asText(given), ...rest }), contentHash, 'with its payload as a text');
+    });
 });

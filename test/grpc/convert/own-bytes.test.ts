@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DEFAULT_LIMITS } from '../../../src/core/contract/limits.js';
+import { bytesOfPayload, type Payload, SMALL_PAYLOAD } from '../../../src/core/contract/payload.js';
 import { ackRequest, deQueueRequest, readAck, readSubmit, submitRequest } from '../../../src/grpc/convert/requests.js';
 import { Check } from '../../../src/grpc/convert/validate.js';
 import {
@@ -15,10 +16,17 @@ import { FastDecoder } from '../../../src/grpc/session/codec/fast-decoder.js';
 
 const CALLER = { waiting: 0, getPeer: () => 'peer', getDeadline: () => Number.POSITIVE_INFINITY };
 const BYTES = new Uint8Array(80).fill(7);
-const SIZES = [1, 63, 64, 65, 80, 4_095, 4_096, 100_000];
+const SIZES = [1, 63, 64, 65, 80, SMALL_PAYLOAD, SMALL_PAYLOAD + 1, 4_095, 4_096, 100_000];
 
 function check(): Check {
   return new Check(DEFAULT_LIMITS);
+}
+
+/** A small payload is a text, which has no memory but its own. */
+function isOwnPayload(payload: Payload | undefined, size: number): void {
+  assert.equal(typeof payload, size <= SMALL_PAYLOAD ? 'string' : 'object');
+  if (typeof payload === 'string') assert.deepEqual(bytesOfPayload(payload), new Uint8Array(size).fill(7));
+  else isOwn(payload, size);
 }
 
 function isOwn(bytes: Uint8Array | undefined, size: number): void {
@@ -53,11 +61,11 @@ describe('memory of its own', () => {
 
     it(`${size} bytes: payloads and results of unary calls`, () => {
       const submit = SubmitRequest.encode(submitOf(bytes)).finish();
-      isOwn(submitRequest(SubmitRequest.decode(received(submit)), check(), CALLER).items[0]?.payload, size);
+      isOwnPayload(submitRequest(SubmitRequest.decode(received(submit)), check(), CALLER).items[0]?.payload, size);
       const ack = AckRequest.encode(ackOf(bytes)).finish();
       const read = ackRequest(AckRequest.decode(received(ack)), check(), CALLER);
       isOwn(read.result, size);
-      isOwn(read.followUps[0]?.item.payload, size);
+      isOwnPayload(read.followUps[0]?.item.payload, size);
       const holder = { $case: 'token', value: 1n } as const;
       const done = { queue: 'q', key: 'k', holder, abandoned: false, result: bytes };
       isOwn(
@@ -76,7 +84,7 @@ describe('memory of its own', () => {
         const message = received(Command.encode({ id: 1, call: { $case: 'submit', value: ask } }).finish());
         const call = (new FastDecoder().read(message, 0, message.length) ?? Command.decode(message)).call;
         assert.ok(call?.$case === 'submit');
-        isOwn(submitRequest(call.value, check(), CALLER).items[0]?.payload, size);
+        isOwnPayload(submitRequest(call.value, check(), CALLER).items[0]?.payload, size);
       }
       const value = { ...ackOf(bytes), followUps: [] };
       const message = received(Command.encode({ id: 1, call: { $case: 'ack', value } }).finish());

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { bytesOfPayload } from '../../../src/core/contract/payload.js';
 import { StrandedError } from '../../../src/local/durable/recovery.js';
 import { JournalError } from '../../../src/local/journal/journal.js';
 import { turnOf } from '../../contract/worker.js';
@@ -17,6 +18,8 @@ async function filled(items = 100): Promise<DurableStage> {
   await stage.flush();
   return stage;
 }
+
+const NONE = new Uint8Array(0);
 
 describe('a start', () => {
   it('refuses every call until all is there, and says how far it is', async () => {
@@ -61,7 +64,7 @@ describe('a start', () => {
     assert.equal(stage.states.at(-1)?.at, 'ready');
     const taken = stage.acquire({ maxTurns: 1_000 });
     await stage.flush();
-    const texts = taken.value.deliveries.map(({ items }) => new TextDecoder().decode(items[0]?.payload));
+    const texts = taken.value.deliveries.map(({ items }) => new TextDecoder().decode(bytesOfPayload(items[0]?.payload ?? NONE)));
     assert.deepEqual(
       texts,
       Array.from({ length: 100 }, (_, i) => `p${i}`),

@@ -1,10 +1,12 @@
 /** Rows of every kind, with what is rare in them too, and short ways to make some. */
 import { Buffer } from 'node:buffer';
+import type { Bytes } from '../../../src/core/contract/payload.js';
 import type { Content, ItemRow, Row, RowChange } from '../../../src/core/contract/rows.js';
 
 export const NO_CONTENT: Content = { payload: new Uint8Array(), headers: undefined };
 
-export function contentOf(text: string, headers?: Readonly<Record<string, string>>): Content {
+/** Its payload is bytes, whatever its size: as it is read. */
+export function contentOf(text: string, headers?: Readonly<Record<string, string>>): Content & { payload: Bytes } {
   return {
     payload: Uint8Array.from(Buffer.from(text)),
     headers: headers === undefined ? undefined : new Map(Object.entries(headers)),

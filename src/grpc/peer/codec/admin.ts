@@ -43,6 +43,7 @@ import {
   nothing,
   number,
   object,
+  payload,
   type Shape,
   text,
   texts,
@@ -179,7 +180,7 @@ const explanation = object<KeyExplanation>({
 
 const deliveredItem: Shape<DeliveredItem> = object<DeliveredItem>({
   itemId: text,
-  payload: bytes,
+  payload,
   headers: maybe(texts),
   idempotencyKey: maybe(text),
   submittedAt: number,

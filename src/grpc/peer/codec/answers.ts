@@ -12,6 +12,7 @@ import type {
   LossCause,
   NackAnswer,
   Notice,
+  Payload,
   Reason,
   RenewAnswer,
   RenewResult,
@@ -20,6 +21,7 @@ import type {
   Turn,
   TurnRef,
 } from '../../../coordinator.js';
+import { ownPayload } from '../../convert/own-bytes.js';
 import { DECISIONS, ITEM_STATES, LOSS_CAUSES, NOTICE_KINDS, REASONS, wordOf } from '../../convert/words.js';
 import type { WireReader } from './wire-reader.js';
 
@@ -146,14 +148,14 @@ function readDelivery(from: WireReader, named: Named): Delivery {
 function readItem(from: WireReader): DeliveredItem {
   const outer = from.enter();
   let itemId = '';
-  let payload = NOTHING;
+  let payload: Payload = NOTHING;
   let headers: Map<string, string> | undefined;
   let idempotencyKey: string | undefined;
   let submittedAt = 0;
   let attempt = 0;
   for (let field = from.field(); field !== 0; field = from.field()) {
     if (field === 1) itemId = from.text();
-    else if (field === 2) payload = new Uint8Array(from.window());
+    else if (field === 2) payload = ownPayload(from.window());
     else if (field === 3) {
       headers ??= new Map();
       readHeader(from, headers);

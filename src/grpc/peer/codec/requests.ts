@@ -164,7 +164,7 @@ function writeItem(out: WireWriter, field: number, item: NewItem): void {
   const expected = sizeOf(item);
   const start = out.open(field, expected);
   out.text(1, item.key);
-  out.bytes(2, item.payload);
+  out.payload(2, item.payload);
   if (item.headers !== undefined) for (const [name, value] of item.headers) writeHeader(out, name, value);
   if (item.itemId !== undefined) out.text(4, item.itemId);
   if (item.idempotencyKey !== undefined) out.text(5, item.idempotencyKey);

@@ -2,6 +2,8 @@
  * Words of the port as JSON and back, checked: for what is rare. One description gives both directions, and does not
  * compile unless it names every property. What a newer version adds is passed over.
  */
+import { bytesOfPayload, type Payload } from '../../../coordinator.js';
+
 export interface Shape<T> {
   /** @throws RangeError when the value is not of this shape; `at` says where it stands */
   read(value: unknown, at: string): T;
@@ -49,6 +51,11 @@ export const number: Shape<number> = {
 export const bytes: Shape<Uint8Array> = {
   read: (value, at) => new Uint8Array(Buffer.from(text.read(value, at), 'base64')),
   write: (value) => Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64'),
+};
+
+export const payload: Shape<Payload> = {
+  read: bytes.read,
+  write: (value) => bytes.write(bytesOfPayload(value)),
 };
 
 export const nothing: Shape<void> = { read: () => undefined, write: () => null };

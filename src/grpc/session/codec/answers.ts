@@ -129,7 +129,7 @@ function writeItem(out: WireWriter, item: DeliveredItem): void {
   const expected = item.payload.length + ITEM_FRAME;
   const start = out.open(2, expected);
   out.text(1, item.itemId);
-  out.bytes(2, item.payload);
+  out.payload(2, item.payload);
   if (item.headers !== undefined) for (const [name, value] of item.headers) writeHeader(out, name, value);
   if (item.idempotencyKey !== undefined) out.text(4, item.idempotencyKey);
   out.instant(5, item.submittedAt);

@@ -7,7 +7,8 @@
 
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import type { AckMessage, DeQueueMessage, ItemMessage, SubmitMessage } from '../../convert/messages.js';
-import { ownBytes } from '../../convert/own-bytes.js';
+import type { Payload } from '../../../coordinator.js';
+import { ownPayload } from '../../convert/own-bytes.js';
 import { Duration } from '../../gen/google/protobuf/duration.js';
 import * as wire from '../../gen/keyturn/v1/coordinator.js';
 import { asciiText } from './ascii-text.js';
@@ -152,12 +153,12 @@ export class FastDecoder {
     return this.#bytes.subarray(start, this.#at);
   }
 
-  #copy(field: number, end: number): Uint8Array {
+  #copy(field: number, end: number): Payload {
     const length = this.#field(field, end);
     if (length === 0) return NOTHING;
     const start = this.#at;
     this.#at += length;
-    return ownBytes(this.#bytes, start, this.#at);
+    return ownPayload(this.#bytes, start, this.#at);
   }
 
   #duration(field: number, end: number): Duration | undefined {

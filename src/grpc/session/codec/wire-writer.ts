@@ -6,6 +6,7 @@
  * Fields have numbers below 16, so a tag is one byte. What proto3 calls the default value is left out.
  */
 
+import type { Payload } from '../../../coordinator.js';
 import { LONGEST_DURATION_MS } from '../../convert/time.js';
 
 const VARINT = 0;
@@ -75,6 +76,15 @@ export class WireWriter {
     if (value.length > 0) this.message(field, value);
   }
 
+  payload(field: number, value: Payload): void {
+    if (typeof value !== 'string') return this.bytes(field, value);
+    if (value.length === 0) return;
+    this.#reserve(1 + LONGEST_NUMBER + value.length);
+    this.#bytes[this.#at++] = (field << 3) | DELIMITED;
+    this.#varint(value.length);
+    this.#at += this.#bytes.write(value, this.#at, 'latin1');
+  }
+
   /** An encoded message; unlike {@link bytes} an empty one is written, because it is there. */
   message(field: number, encoded: Uint8Array): void {
     this.#reserve(1 + LONGEST_NUMBER + encoded.length);
@@ -104,7 +114,7 @@ export class WireWriter {
    * @param expected about how long it gets: a wrong guess only costs a move of its bytes
    */
   open(field: number, expected = 0): number {
-    this.#reserve(1 + LONGEST_NUMBER);
+    this.#reserve(1 + LONGEST_NUMBER + expected);
     this.#bytes[this.#at++] = (field << 3) | DELIMITED;
     this.#at += sizeOf(expected);
     return this.#at;

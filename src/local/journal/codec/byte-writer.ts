@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { crc32 } from 'node:zlib';
-import type { Bytes } from '../../../core/contract/model.js';
+import type { Bytes, Payload } from '../../../core/contract/payload.js';
 
 /** Room for a batch of a thousand small rows. */
 const CHUNK = 512 * 1_024;
@@ -97,6 +97,15 @@ export class ByteWriter {
     this.#need(value.length);
     this.#chunk.set(value, this.#at);
     this.#at += value.length;
+  }
+
+  /** The same, and read by `bytes()` too. */
+  payload(value: Payload): void {
+    if (typeof value !== 'string') return this.bytes(value);
+    const { length } = value;
+    this.whole(length);
+    this.#need(length);
+    this.#at += this.#chunk.write(value, this.#at, 'latin1');
   }
 
   /** Ids and keys are ASCII as a rule, and for so few a call into the runtime costs more than to do it here. */

@@ -146,7 +146,7 @@ export function readContent(from: ByteReader, seed: number): Content {
 }
 
 export function writeContentFields(to: ByteWriter, { payload, headers }: Content): void {
-  to.bytes(payload);
+  to.payload(payload);
   // One more than there are; 0: no headers.
   to.whole(headers === undefined ? 0 : headers.size + 1);
   for (const [name, value] of headers ?? []) {

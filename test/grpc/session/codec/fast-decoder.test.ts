@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { bytesOfPayload } from '../../../../src/core/contract/payload.js';
 import { fromWireToken } from '../../../../src/grpc/convert/time.js';
 import { refuseMalformedText } from '../../../../src/grpc/convert/utf8.js';
 import { Command, type Command as CommandMessage } from '../../../../src/grpc/gen/keyturn/v1/coordinator.js';
@@ -240,7 +241,7 @@ describe('a command read by the fast decoder', () => {
     const read = new FastDecoder().read(written, 0, written.length)?.call;
     written.fill(0);
     assert.ok(read?.$case === 'submit' && read.value.items[0]?.isKept);
-    assert.deepEqual(Buffer.from(read.value.items[0].payload), Buffer.from('abc'));
+    assert.deepEqual(Buffer.from(bytesOfPayload(read.value.items[0].payload)), Buffer.from('abc'));
   });
 
   it('names each of several keys that are alike by its own name', () => {
@@ -309,7 +310,7 @@ function plainValue(read: Call): unknown {
 }
 
 function plainOf({ key, payload, headers: named, itemId, idempotencyKey, delay }: ItemLike): unknown {
-  return { key, payload: [...payload], headers: [...named], itemId, idempotencyKey, delay };
+  return { key, payload: [...bytesOfPayload(payload)], headers: [...named], itemId, idempotencyKey, delay };
 }
 
 type ItemLike = Extract<Call, { readonly $case: 'submit' }>['value']['items'][number];
