@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { bytesOfPayload, type CoordinatorEvent, type LetterFilter, type ListQueuesRequest } from '../../src/coordinator.js';
+import {
+  bytesOfPayload,
+  type CoordinatorEvent,
+  type LetterFilter,
+  type ListQueuesRequest,
+} from '../../src/coordinator.js';
 import { ALL_QUEUES, bytes } from '../support/builders.js';
 import { lost, type SetStage, type Stage, told } from './stage.js';
 import type { World } from './world.js';

@@ -64,7 +64,9 @@ describe('a start', () => {
     assert.equal(stage.states.at(-1)?.at, 'ready');
     const taken = stage.acquire({ maxTurns: 1_000 });
     await stage.flush();
-    const texts = taken.value.deliveries.map(({ items }) => new TextDecoder().decode(bytesOfPayload(items[0]?.payload ?? NONE)));
+    const texts = taken.value.deliveries.map(({ items }) =>
+      new TextDecoder().decode(bytesOfPayload(items[0]?.payload ?? NONE)),
+    );
     assert.deepEqual(
       texts,
       Array.from({ length: 100 }, (_, i) => `p${i}`),

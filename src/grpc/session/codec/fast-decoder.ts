@@ -6,8 +6,8 @@
  */
 
 import { BinaryReader } from '@bufbuild/protobuf/wire';
-import type { AckMessage, DeQueueMessage, ItemMessage, SubmitMessage } from '../../convert/messages.js';
 import type { Payload } from '../../../coordinator.js';
+import type { AckMessage, DeQueueMessage, ItemMessage, SubmitMessage } from '../../convert/messages.js';
 import { ownPayload } from '../../convert/own-bytes.js';
 import { Duration } from '../../gen/google/protobuf/duration.js';
 import * as wire from '../../gen/keyturn/v1/coordinator.js';
