@@ -3,10 +3,17 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Item } from './item.js';
 import { Ledger } from './ledger.js';
-import type { Strictness } from './turn-book.js';
+import type { Asked, Strictness } from './turn-book.js';
 
 const MAX_ATTEMPTS = 3;
 type Found = NonNullable<Item['found']>;
+
+interface Given {
+  readonly key?: string;
+  readonly attempt?: number;
+  readonly after?: number;
+  readonly asked?: Asked;
+}
 
 /** Tells a ledger stories: of one queue, unless it matters. */
 class Story {
@@ -37,14 +44,23 @@ class Story {
     return this;
   }
 
-  given(token: number, tags: readonly string[], { key = 'k', attempt = 1, after = 0 } = {}): this {
+  /** @param asked unset: just now */
+  given(
+    token: number,
+    tags: readonly string[],
+    { key = 'k', attempt = 1, after = 0, asked = this.asks() }: Given = {},
+  ): this {
     const turn = { queue: 'q', key, token };
-    this.ledger.turns.given(turn, tags, { largest: new Map([['q', after]]) });
+    this.ledger.turns.given(turn, tags, { ...asked, largest: new Map([['q', after]]) });
     this.ledger.items.delivered(
       turn,
       tags.map((tag) => ({ tag, itemId: `id-${tag}`, attempt })),
     );
     return this;
+  }
+
+  asks(): Asked {
+    return this.ledger.turns.asks(['q'], undefined);
   }
 
   /** A handler that goes on until {@link ends} is called with the same signal. */
@@ -164,6 +180,11 @@ const FINE: Cases = {
     evicted(1);
     return story.lost(1, 'evicted');
   },
+  'a holder that was evicted, and reads so late that it has a turn': (story) => {
+    const asked = story.asks();
+    story.ledger.turns.evicting('q', 'k')(undefined);
+    return story.given(1, [], { asked }).lost(1, 'evicted');
+  },
   'a follow-up of an Ack that was carried out': (story) =>
     story
       .accepted({ tag: 'a' })
@@ -224,6 +245,13 @@ const WRONG: Readonly<Record<string, readonly [story: (story: Story) => Story, s
       return story.given(2, []).lost(2, 'evicted');
     },
     /k 2 was taken/,
+  ],
+  'a turn taken that was asked for after an eviction that nobody answered': [
+    (story) => {
+      story.ledger.turns.evicting('q', 'k')(undefined);
+      return story.given(1, []).lost(1, 'evicted');
+    },
+    /k 1 was taken/,
   ],
   'an accepted item that is not there at the end (I6)': [
     (story) => story.accepted({ tag: 'a' }).found('a', 'unknown'),

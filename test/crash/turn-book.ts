@@ -15,8 +15,9 @@ export interface Run extends TurnName {
   readonly signal: { readonly aborted: boolean };
 }
 
-/** The moment of a question: which tokens were known then. */
+/** The moment of a question: which one it was, and which tokens were known then. */
 export interface Asked {
+  readonly number: number;
   readonly largest: ReadonlyMap<string, number>;
 }
 
@@ -59,6 +60,9 @@ export class TurnBook {
   readonly #tickets = new Map<string, Asked>();
   /** Turns that people ended, and those of keys at which they are about to. */
   readonly #excused = new Set<string>();
+  #asks = 0;
+  /** Of keys at which somebody evicted, nobody knows whom: the last question before that was over. */
+  readonly #maybeEvicted = new Map<string, number>();
   /** How many turns were given, each counted once. */
   turns = 0;
   runs = 0;
@@ -74,7 +78,8 @@ export class TurnBook {
   asks(queues: readonly string[], ticket: string | undefined): Asked {
     const known = ticket === undefined ? undefined : this.#tickets.get(ticket);
     if (known !== undefined) return known;
-    const asked = { largest: new Map(queues.map((queue) => [queue, this.#largest.get(queue) ?? 0])) };
+    this.#asks += 1;
+    const asked = { number: this.#asks, largest: new Map(queues.map((queue) => [queue, this.#largest.get(queue) ?? 0])) };
     if (ticket !== undefined) this.#tickets.set(ticket, asked);
     return asked;
   }
@@ -91,6 +96,8 @@ export class TurnBook {
     if (token <= floor)
       this.account.broken(`token of ${told(turn)} is not above ${floor}, known before it was asked for`);
     this.#largest.set(queue, Math.max(token, this.#largest.get(queue) ?? 0));
+    // Its answer may have been on its way for longer than the news that the eviction has no answer.
+    if (asked.number <= (this.#maybeEvicted.get(`${queue}/${key}`) ?? 0)) this.#excused.add(nameOf(turn));
     const lane = this.#lane(turn);
     lane.given = Math.max(lane.given, token);
     for (const run of lane.runs) {
@@ -156,7 +163,8 @@ export class TurnBook {
     this.#excused.add(any);
     return (token) => {
       this.account.note(`evicted ${queue}/${key} ${token ?? '?'}`);
-      // Not known: whoever acts or holds may be the one, and all later ones are not.
+      // Not known: whoever acts, holds or has asked may be the one, and all later ones are not.
+      if (token === undefined) this.#maybeEvicted.set(any, this.#asks);
       const lane = this.#lane({ queue, key, token: 0 });
       for (const run of lane.runs) if (token === undefined) this.#excused.add(nameOf(run));
       this.#excused.add(nameOf({ queue, token: token ?? lane.given }));
