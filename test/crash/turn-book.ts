@@ -79,7 +79,10 @@ export class TurnBook {
     const known = ticket === undefined ? undefined : this.#tickets.get(ticket);
     if (known !== undefined) return known;
     this.#asks += 1;
-    const asked = { number: this.#asks, largest: new Map(queues.map((queue) => [queue, this.#largest.get(queue) ?? 0])) };
+    const asked = {
+      number: this.#asks,
+      largest: new Map(queues.map((queue) => [queue, this.#largest.get(queue) ?? 0])),
+    };
     if (ticket !== undefined) this.#tickets.set(ticket, asked);
     return asked;
   }
