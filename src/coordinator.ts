@@ -49,11 +49,11 @@ import type {
   RenewRequest,
   Reply,
   Result,
-  SessionListener,
   SubmitAnswer,
   SubmitRequest,
   TurnRef,
 } from './core/contract/model.js';
+import type { SessionListener } from './core/contract/notices.js';
 import type { DeliverAnswer, DeliverRequest } from './core/contract/parcels.js';
 import type { ServerView } from './core/contract/server.js';
 import type { ListSessionsRequest, SessionPage } from './core/contract/session-views.js';
@@ -82,6 +82,7 @@ export type * from './core/contract/item-choice.js';
 export * from './core/contract/leader.js';
 export * from './core/contract/limits.js';
 export type * from './core/contract/model.js';
+export type * from './core/contract/notices.js';
 export type * from './core/contract/parcels.js';
 export * from './core/contract/payload.js';
 export type * from './core/contract/policy.js';

@@ -10,6 +10,7 @@ import { renew } from './calls/renew.js';
 import { closeStream, hello, helloNow, openStream } from './calls/sessions.js';
 import { undeliverable } from './calls/undeliverable.js';
 import type * as model from './contract/model.js';
+import type { SessionListener } from './contract/notices.js';
 import type { Row } from './contract/rows.js';
 import type { CoordinatorSettings } from './contract/settings.js';
 import type * as views from './contract/views.js';
@@ -314,7 +315,7 @@ export class Core extends AdminCalls {
     return undefined;
   }
 
-  openStream(listener: model.SessionListener): model.Result<Stream> {
+  openStream(listener: SessionListener): model.Result<Stream> {
     return openStream(this.state, listener);
   }
 

@@ -253,6 +253,22 @@ const WRONG: Readonly<Record<string, readonly [story: (story: Story) => Story, s
     },
     /k 1 was taken/,
   ],
+  'a turn taken that was asked for before such an eviction, and given after a later one': [
+    (story) => {
+      const asked = story.asks();
+      story.ledger.turns.evicting('q', 'k')(undefined);
+      return story.given(1, []).given(2, [], { asked }).lost(2, 'evicted');
+    },
+    /k 2 was taken/,
+  ],
+  'a second handler on a turn that was asked for before such an eviction, and given after a later one': [
+    (story) => {
+      const asked = story.asks();
+      story.ledger.turns.evicting('q', 'k')(undefined);
+      return story.given(1, []).given(2, [], { asked }).begins(2).begins(3);
+    },
+    /begins while worker 2/,
+  ],
   'an accepted item that is not there at the end (I6)': [
     (story) => story.accepted({ tag: 'a' }).found('a', 'unknown'),
     /a was accepted, and is lost/,

@@ -38,6 +38,14 @@ interface Given {
   isGivenUp: boolean;
 }
 
+/** Of a key at which somebody evicted, nobody knows whom. */
+interface MaybeEvicted {
+  /** The last question before that was over. */
+  readonly asks: number;
+  /** The least token that was asked for later: it and all above it were given later, whenever they were asked for. */
+  below: number;
+}
+
 /** Of these the client needs no sidecar to know. */
 const OWN_LOSSES: ReadonlySet<TurnLoss> = new Set(['unreachable', 'replaced', 'closed']);
 
@@ -61,8 +69,7 @@ export class TurnBook {
   /** Turns that people ended, and those of keys at which they are about to. */
   readonly #excused = new Set<string>();
   #asks = 0;
-  /** Of keys at which somebody evicted, nobody knows whom: the last question before that was over. */
-  readonly #maybeEvicted = new Map<string, number>();
+  readonly #maybeEvicted = new Map<string, MaybeEvicted>();
   /** How many turns were given, each counted once. */
   turns = 0;
   runs = 0;
@@ -99,8 +106,7 @@ export class TurnBook {
     if (token <= floor)
       this.account.broken(`token of ${told(turn)} is not above ${floor}, known before it was asked for`);
     this.#largest.set(queue, Math.max(token, this.#largest.get(queue) ?? 0));
-    // Its answer may have been on its way for longer than the news that the eviction has no answer.
-    if (asked.number <= (this.#maybeEvicted.get(`${queue}/${key}`) ?? 0)) this.#excused.add(nameOf(turn));
+    this.#excuseLate(turn, asked);
     const lane = this.#lane(turn);
     lane.given = Math.max(lane.given, token);
     for (const run of lane.runs) {
@@ -167,12 +173,20 @@ export class TurnBook {
     return (token) => {
       this.account.note(`evicted ${queue}/${key} ${token ?? '?'}`);
       // Not known: whoever acts, holds or has asked may be the one, and all later ones are not.
-      if (token === undefined) this.#maybeEvicted.set(any, this.#asks);
+      if (token === undefined) this.#maybeEvicted.set(any, { asks: this.#asks, below: Number.POSITIVE_INFINITY });
       const lane = this.#lane({ queue, key, token: 0 });
       for (const run of lane.runs) if (token === undefined) this.#excused.add(nameOf(run));
       this.#excused.add(nameOf({ queue, token: token ?? lane.given }));
       this.#excused.delete(any);
     };
+  }
+
+  /** Its answer may have been on its way for longer than the news that the eviction has no answer. */
+  #excuseLate(turn: TurnName, asked: Asked): void {
+    const evicted = this.#maybeEvicted.get(`${turn.queue}/${turn.key}`);
+    if (evicted === undefined) return;
+    if (asked.number > evicted.asks) evicted.below = Math.min(evicted.below, turn.token);
+    else if (turn.token < evicted.below) this.#excused.add(nameOf(turn));
   }
 
   #givenAgain(turn: TurnName, items: readonly string[], before: Given): void {

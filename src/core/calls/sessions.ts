@@ -7,7 +7,8 @@
  * are set and unset together.
  */
 
-import type { HelloAnswer, HelloRequest, Refusal, Reply, Result, SessionListener, TurnRef } from '../contract/model.js';
+import type { HelloAnswer, HelloRequest, Refusal, Reply, Result, TurnRef } from '../contract/model.js';
+import type { SessionListener } from '../contract/notices.js';
 import { badRequest, limitRefusal } from '../contract/refusals.js';
 import { catchUp } from '../lane/current-lanes.js';
 import { expire } from '../lane/expiry.js';

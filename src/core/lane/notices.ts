@@ -6,7 +6,8 @@
  * left, and for a tied turn the end of `max_hold` itself.
  */
 
-import type { LossCause, Notice } from '../contract/model.js';
+import type { LossCause } from '../contract/model.js';
+import type { Notice } from '../contract/notices.js';
 import { Session, type Stream, type Turn, TurnWatch } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { isOver, wholeMs } from '../structures/due.js';

@@ -7,13 +7,12 @@ import type {
   EnQueueAnswer,
   HelloAnswer,
   NackAnswer,
-  Notice,
   Refusal,
   RenewAnswer,
   Reply,
-  SessionListener,
   SubmitAnswer,
 } from '../contract/model.js';
+import type { Notice, SessionListener } from '../contract/notices.js';
 import type { DeliverAnswer } from '../contract/parcels.js';
 import type { CoordinatorEvent, SlowTurn } from '../contract/views.js';
 

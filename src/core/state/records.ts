@@ -21,12 +21,12 @@ import type {
   ItemRef,
   Payload,
   Reply,
-  SessionListener,
   SessionStamp,
   SubmitAnswer,
   SubmitRequest,
   SubmitResult,
 } from '../contract/model.js';
+import type { SessionListener } from '../contract/notices.js';
 import { isDurable, type Policy } from '../contract/policy.js';
 import type { EndRow } from '../contract/rows.js';
 import type { DelayCause, LimitsChange, QueueNumbers } from '../contract/views.js';

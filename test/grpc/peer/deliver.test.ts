@@ -1,7 +1,13 @@
 /** What one partition brings to another travels as it is, and so does what is said to it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Coordinator, DeliverAnswer, DeliverRequest, Reply } from '../../../src/coordinator.js';
+import {
+  bytesOfPayload,
+  type Coordinator,
+  type DeliverAnswer,
+  type DeliverRequest,
+  type Reply,
+} from '../../../src/coordinator.js';
 import { newItem, type SettingsChange } from '../../support/builders.js';
 import { Call } from '../../support/call.js';
 import { LinkStage } from './link-stage.js';
@@ -44,7 +50,12 @@ const REQUEST: DeliverRequest = {
 /** Of whichever class bytes are. */
 function asBytes({ source, parcels }: DeliverRequest) {
   const followUps = parcels.flatMap(({ stamp, followUps: some }) =>
-    some.map(({ queue, item }) => ({ stamp, queue, ...item, payload: Buffer.from(item.payload).toString('hex') })),
+    some.map(({ queue, item }) => ({
+      stamp,
+      queue,
+      ...item,
+      payload: Buffer.from(bytesOfPayload(item.payload)).toString('hex'),
+    })),
   );
   return { source, followUps };
 }
