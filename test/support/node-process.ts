@@ -65,7 +65,7 @@ export class NodeProcess {
     return this.#child.pid ?? 0;
   }
 
-  kill(signal: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
+  kill(signal: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT' | 'SIGUSR2'): void {
     this.#child.kill(signal);
   }
 

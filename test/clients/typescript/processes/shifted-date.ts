@@ -1,12 +1,18 @@
 /**
- * Loaded before a program whose wall clock shall be wrong. SHIFT: by how many ms; `3600000@200`: it jumps by so many when
- * 200 ms have passed. Timers and the monotonic clock are as they are, as on a machine whose clock somebody sets.
+ * Loaded before a program whose wall clock shall be wrong. SHIFT: by how many ms; `3600000@SIGUSR2`: it jumps by so many at that
+ * signal. Timers and the monotonic clock are as they are, as on a machine whose clock somebody sets.
  */
-const [shift = 0, after = 0] = (process.env['SHIFT'] ?? '0').split('@').map(Number);
+const [ms = '0', at] = (process.env['SHIFT'] ?? '').split('@');
+const shift = Number(ms);
+let isShifted = at === undefined;
+if (!isShifted)
+  process.once('SIGUSR2', () => {
+    isShifted = true;
+  });
 const RealDate = Date;
 
 function now(): number {
-  return RealDate.now() + (performance.now() >= after ? shift : 0);
+  return RealDate.now() + (isShifted ? shift : 0);
 }
 
 globalThis.Date = new Proxy(RealDate, {
