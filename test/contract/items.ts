@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { bytesOfPayload } from '../../src/core/contract/payload.js';
 import { bytes } from '../support/builders.js';
 import { deliveryOf, idsOf, lost, type SetStage } from './stage.js';
 import { casesAlone, casesOfGroup, type World } from './world.js';
@@ -28,7 +29,11 @@ export function items(set: SetStage, world: World): void {
       stage.advance(500);
       const { turn, items } = stage.take();
       const item = { itemId: 'i', payload: bytes('p'), headers, idempotencyKey: 'b', submittedAt, attempt: 1 };
-      assert.deepEqual(items, [item]);
+      // Over a link a small payload comes as a text.
+      assert.deepEqual(
+        items.map((one) => ({ ...one, payload: bytesOfPayload(one.payload) })),
+        [item],
+      );
       assert.equal(turn.attempt, 1);
     });
 
