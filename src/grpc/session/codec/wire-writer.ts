@@ -111,7 +111,7 @@ export class WireWriter {
 
   /**
    * Begins a message in a field; its fields follow, then {@link close}.
-   * @param expected about how long it gets: a wrong guess only costs a move of its bytes
+   * @param expected about how long it gets: a wrong guess only costs a move of its bytes, and room that stays unused
    */
   open(field: number, expected = 0): number {
     this.#reserve(1 + LONGEST_NUMBER + expected);
