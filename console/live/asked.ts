@@ -2,7 +2,7 @@
 import { effect, type ReadonlySignal, signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { messageOf } from '../wire/client.js';
-import { answered, failed, isSeen, returns } from './tab.js';
+import { answered, failed, isSeen, openQuestions, returns } from './tab.js';
 
 export interface Asked<A> {
   /** Undefined: not yet. */
@@ -26,6 +26,8 @@ class Asking<A> implements Asked<A> {
   #running: AbortController | undefined;
   #wanted = false;
   #isOn = false;
+  /** What was told while a question was open. */
+  #late: { readonly data: A } | undefined;
 
   constructor(asks: (signal: AbortSignal) => Promise<A>, every: number) {
     this.#asks = asks;
@@ -42,13 +44,24 @@ class Asking<A> implements Asked<A> {
       this.#ask();
       return () => this.#pause();
     });
-    return stop;
+    const stopLate = effect(() => {
+      if (openQuestions.value === 0 && this.#late !== undefined) this.#show(this.#late.data);
+    });
+    return () => {
+      stop();
+      stopLate();
+    };
   }
 
   refresh(): void {
     if (!this.#isOn) return;
     if (this.#running !== undefined) this.#wanted = true;
     else this.#in(SOON_MS);
+  }
+
+  #show(data: A): void {
+    this.#late = undefined;
+    this.data.value = data;
   }
 
   #pause(): void {
@@ -76,7 +89,8 @@ class Asking<A> implements Asked<A> {
       this.#failures = 0;
       this.#running = undefined;
       answered();
-      this.data.value = data;
+      if (openQuestions.peek() === 0) this.#show(data);
+      else this.#late = { data };
       this.error.value = undefined;
     } catch (error) {
       if (running.signal.aborted) return;

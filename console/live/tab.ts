@@ -43,6 +43,9 @@ export function failed(error: unknown): void {
   else answered();
 }
 
+/** How many questions before an act are open. What they are about stays as it is under them, or they would go with it. */
+export const openQuestions = signal(0);
+
 /** What is read out to those who do not see what changed. */
 export const announcement = signal('');
 

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { announce, failed } from '../live/tab.js';
+import { announce, failed, openQuestions } from '../live/tab.js';
 import { messageOf } from '../wire/client.js';
 
 interface ActProps {
@@ -69,6 +69,7 @@ function Question(props: ActProps & { readonly step: { value: Step } }) {
   useEffect(() => {
     const element = dialog.current;
     element?.showModal();
+    openQuestions.value += 1;
     Promise.resolve(says()).then(
       (said) => {
         text.value = said;
@@ -78,7 +79,10 @@ function Question(props: ActProps & { readonly step: { value: Step } }) {
         wrong.value = messageOf(error);
       },
     );
-    return () => element?.close();
+    return () => {
+      openQuestions.value -= 1;
+      element?.close();
+    };
   }, []);
 
   const go = async (): Promise<void> => {

@@ -259,6 +259,8 @@ describe('the console', needs([CHROMIUM]), () => {
         did: /worker-stuck was evicted .* Key customer-8 is INIT now/,
       },
     ];
+    const ASKS = /keyturn\.v1\.\w+\/(Explain|List|Get)/;
+    const TWO_FRAMES = 'new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)))';
     for (const { name, path, before: prepare, says, did } of ACTS) {
       it(`${name}, with the keyboard alone`, async (t) => {
         await prepare?.();
@@ -276,6 +278,10 @@ describe('the console', needs([CHROMIUM]), () => {
         deepStrictEqual(await seriousFindings(page), []);
         await dialog.getByRole('button', { name, exact: true }).press('Enter');
         await dialog.getByText(did).waitFor();
+        // What it did stays to be read, also when the page has learnt that nothing is left to do it to.
+        await (await page.waitForRequest(ASKS)).response();
+        await page.evaluate(TWO_FRAMES);
+        deepStrictEqual(await dialog.getByText(did).count(), 1);
         await page.keyboard.press('Escape');
         await dialog.waitFor({ state: 'detached' });
       });

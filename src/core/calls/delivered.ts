@@ -43,7 +43,7 @@ export function delivered(state: CoreState, target: number, upTo: number): void 
  */
 export function sendElsewhere(state: CoreState, target: number, targetOf: (followUp: FollowUp) => number): boolean {
   const [parcel] = state.outgoing.line(target);
-  if (parcel === undefined || state.tokens.areUsedUp) return false;
+  if (parcel === undefined) return false;
   const targets = new Map<number, FollowUp[]>();
   for (const followUp of parcel.followUps) {
     const now = targetOf(followUp);
@@ -51,7 +51,7 @@ export function sendElsewhere(state: CoreState, target: number, targetOf: (follo
     if (some.length === 0) targets.set(now, some);
     some.push({ ...followUp, target: now });
   }
-  if (targets.size === 1 && targets.has(target)) return false;
+  if ((targets.size === 1 && targets.has(target)) || !state.tokens.mayGive(targets.size)) return false;
   drop(state, parcel);
   for (const [now, some] of targets) addParcel(state, now, some);
   return true;

@@ -29,7 +29,7 @@ export function cannotSend(state: CoreState, followUps: readonly FollowUp[], byt
   if (targets === 0) return undefined;
   if (state.outgoing.size + targets > MOST_PARCELS) return tooManyParcels();
   // Their stamps are tokens: beyond those that are reserved on disk one might be given again.
-  if (state.tokens.areUsedUp) return TOKENS_USED_UP;
+  if (!state.tokens.mayGive(targets)) return TOKENS_USED_UP;
   const { payloadMemoryBytes } = state.settings.limits;
   const used = state.payloadBytes + state.elsewhere.payloadBytes;
   return bytes > 0 && used + bytes > payloadMemoryBytes ? memoryFull(payloadMemoryBytes) : undefined;

@@ -4,10 +4,12 @@ const TOKENS_PER_MS = 4_096;
 /** Written down ahead of use: seconds of turns at any rate, and a step of a few seconds at a restart. */
 const RESERVED = 2 ** 24;
 /**
- * The same of a partition. Of 2^24 numbers one of 64 has as many; with more partitions a claim steps further ahead of
- * the clock, with 256 by 16 s. The clock makes up for that, unless a home gives way sooner for years.
+ * Of a partition: few at first, twice as many after each half that was used, and so many at most. What is written down is a floor
+ * for the next claim, and a store that falls back may lose that claim. Two claims in a row begin differently because the clock of
+ * the store has passed the floor by then: with 64 partitions 4,096 tokens are 64 ms of it, where 2^18 were 4 s.
  */
-const RESERVED_OF_PARTITION = 2 ** 18;
+const RESERVED_AT_FIRST = 4_096;
+const RESERVED_AT_MOST = 2 ** 18;
 
 /**
  * All tokens that were given before this are smaller, if the clock was right and less than 4,096 were given per ms.
@@ -49,19 +51,22 @@ export class Tokens {
   readonly #step: number;
   readonly #residue: number;
   /** The numbers that are written down ahead of use, those of others included. */
-  readonly #ahead: number;
+  #ahead: number;
+  readonly #mostAhead: number;
 
   /**
    * @param startedAt the wall clock at the start, ms since the Unix epoch
    * @param floor all tokens of earlier runs are smaller, as far as that was written down
-   * @param ahead how many are written down ahead of use; unset: 2^24, of a partition 2^18
+   * @param ahead how many are written down ahead of use; unset: 2^24, of a partition 4,096 to 2^18, by what is used
    * @param partition unset: any number may be given
    */
   constructor(startedAt: number, floor = 1, ahead?: number, partition?: TokenPartition) {
     const { number, of } = checked(partition ?? ALONE);
     this.#step = of;
     this.#residue = number;
-    this.#ahead = (ahead ?? (partition === undefined ? RESERVED : RESERVED_OF_PARTITION)) * of;
+    const isAlone = partition === undefined;
+    this.#ahead = (ahead ?? (isAlone ? RESERVED : RESERVED_AT_FIRST)) * of;
+    this.#mostAhead = (ahead ?? (isAlone ? RESERVED : RESERVED_AT_MOST)) * of;
     const least = Math.max(leastToken(startedAt), floor);
     this.first = least + ((number - (least % of) + of) % of);
     if (!Number.isSafeInteger(this.first + TOKENS_PER_MS)) {
@@ -74,7 +79,7 @@ export class Tokens {
   next(): number {
     const next = this.#last + this.#step;
     this.#last = next;
-    if (next >= this.#alarm) this.#look();
+    if (next >= this.#alarm) this.#reserveMore();
     return next;
   }
 
@@ -117,6 +122,15 @@ export class Tokens {
     return this.#last + this.#step >= this.#end;
   }
 
+  /** Whether so many may be given in one step. If not, more are written down, and they may be soon. */
+  mayGive(count: number): boolean {
+    const numbers = count * this.#step;
+    if (this.#last + numbers < this.#end) return true;
+    this.#ahead = Math.min(Math.max(this.#ahead, 2 * numbers), this.#mostAhead);
+    this.#look();
+    return false;
+  }
+
   /**
    * It is on the disk that all tokens up to the next time are smaller than this.
    * @returns whether they were used up, and are not any more
@@ -135,6 +149,11 @@ export class Tokens {
   /** What is to be written down: all tokens up to the next time are smaller. */
   get reserved(): number {
     return this.#last + this.#ahead;
+  }
+
+  #reserveMore(): void {
+    this.#ahead = Math.min(2 * this.#ahead, this.#mostAhead);
+    this.#look();
   }
 
   #look(): void {

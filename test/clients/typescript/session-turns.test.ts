@@ -399,6 +399,20 @@ describe('a turn with a lease of its own', () => {
       assert.equal(causeOf(held), cause);
     });
 
+  for (const [passed, cause] of [
+    [17_999, 'lease_expired'],
+    [18_000, 'unreachable'],
+  ] as const)
+    it(`is lost as ${cause} when it is told before anybody held it, ${passed} ms after it was asked for`, async (t) => {
+      const set = stage(t);
+      const stream = await set.begin();
+      const askedAt = set.clock.now();
+      const turn = await given(set, { lease: 20_000 });
+      stream.tell(lost(7, LossCause.LOSS_CAUSE_LEASE_EXPIRED));
+      set.clock.skip(askedAt + passed - set.clock.now());
+      assert.equal(causeOf(set.client.hold(turn, askedAt)), cause);
+    });
+
   it('is told of its loss', async (t) => {
     const set = stage(t);
     const stream = await set.begin();

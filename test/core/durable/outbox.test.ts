@@ -176,10 +176,30 @@ describe('S520: an Ack with follow-ups to another partition', () => {
     }
   });
 
+  it('with more stamps than are reserved is refused, changes nothing, and goes through when they are', () => {
+    const pair = new Pair();
+    const { stage } = pair.source;
+    const followUps = Array.from({ length: 5_000 }, (_, at) => ({ ...away({ itemId: `i${at}` }), target: 2 + at }));
+    const { call, token } = pair.ack(followUps);
+    assert.equal(call.refusal.kind, 'store_unavailable');
+    assert.equal(stage.core.outgoing.size, 0);
+    assert.equal(stage.renew('r', token).value.results[0]?.alive, true);
+    pair.source.flush();
+    assert.equal(stage.ack('a', { token, followUps }).value.followUps.length, 5_000);
+    assert.equal(stage.core.outgoing.size, 5_000);
+    pair.source.flush();
+    const rows = pair.source.disk.rows();
+    const floor = rows.find((row) => row.table === 'floor')?.token ?? 0;
+    assert.ok(rows.every((row) => row.table !== 'outbox' || row.stamp < floor));
+  });
+
   it('S521: is refused when too many are on their way, and nothing changes', () => {
     const pair = new Pair();
     const { stage } = pair.source;
-    for (let i = 0; i < MOST_PARCELS; i++) pair.ack([away({ itemId: `i${i}` })]);
+    for (let i = 0; i < MOST_PARCELS; i++) {
+      pair.ack([away({ itemId: `i${i}` })]);
+      if (i % 1_000 === 0) pair.source.flush();
+    }
     const { call, token } = pair.ack([away({ itemId: 'more' })]);
     assert.deepEqual(call.refusal.kind === 'limit' && [call.refusal.subject, call.refusal.limit], [
       'follow_ups_on_their_way',

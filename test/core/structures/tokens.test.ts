@@ -117,6 +117,65 @@ describe('tokens', () => {
     assert.ok(new Tokens(NOW, floor, 4, { number: 3, of: 64 }).next() > (given.at(-1) ?? 0));
   });
 
+  it('S270: of a partition are reserved few at first, twice as many after each half that was used, and never beyond', () => {
+    const of = 64;
+    const tokens = new Tokens(NOW, 1, undefined, { number: 3, of });
+    const reserved: number[] = [];
+    tokens.reserveBy(() => {
+      reserved.push(tokens.reserved);
+      tokens.written(tokens.reserved);
+    });
+    for (let i = 0; i < 2 ** 19; i++) {
+      assert.ok(!tokens.areUsedUp);
+      const token = tokens.next();
+      if (token >= (reserved.at(-1) ?? 0)) assert.fail(`${token} is not reserved`);
+    }
+    const ahead = [4_096, 8_192, 16_384, 32_768, 65_536, 131_072, ...Array<number>(4).fill(262_144)];
+    const used = [0, 2_048, 6_144, 14_336, 30_720, 63_488, 129_024, 260_096, 391_168, 522_240];
+    assert.deepEqual(
+      reserved.map((floor) => (floor - tokens.first) / of + 1),
+      ahead.map((more, at) => more + (used[at] ?? 0)),
+    );
+  });
+
+  it('S521: may be wanted many at once: what is not reserved is, and may be given then', () => {
+    const tokens = new Tokens(NOW, 1, undefined, { number: 3, of: 64 });
+    let marks = 0;
+    tokens.reserveBy(() => {
+      marks += 1;
+    });
+    assert.deepEqual([tokens.mayGive(4_095), tokens.mayGive(4_096), marks], [true, false, 2]);
+    assert.equal(tokens.reserved, tokens.last + 8_192 * 64);
+    tokens.written(tokens.reserved);
+    assert.deepEqual([tokens.mayGive(8_191), tokens.mayGive(8_192)], [true, false]);
+  });
+
+  // S270: what a home reserved is the floor of each claim after it, also where a store that fell back lost one of them.
+  const lostClaims: readonly { of: number; given: number; between: number }[] = [
+    { of: 64, given: 1, between: 65 },
+    { of: 64, given: 20_000, between: 1_000 },
+    { of: 256, given: 1, between: 257 },
+    { of: 256, given: 4_000, between: 1_000 },
+    { of: 4_096, given: 1, between: 4_097 },
+  ];
+  for (const { of, given, between } of lostClaims) {
+    it(`I5: grow over a claim that a store lost, ${between} ms and ${given} turns after the one before, with ${of} partitions`, () => {
+      const partition = { number: of - 1, of };
+      const turnsOf = (at: number, floor: number) => {
+        const tokens = new Tokens(NOW + at * between, floor, undefined, partition);
+        tokens.reserveBy(() => undefined);
+        let last = 0;
+        for (let i = 0; i < given; i++) last = tokens.next();
+        return { first: tokens.first, last, floor: tokens.reserved };
+      };
+      const kept = turnsOf(0, 1);
+      const lost = [turnsOf(1, kept.floor), turnsOf(2, kept.floor)];
+      const now = turnsOf(3, kept.floor);
+      assert.ok(lost.every(({ first }) => first > kept.last));
+      assert.ok((lost[1]?.first ?? 0) > (lost[0]?.last ?? 0) && now.first > (lost[1]?.last ?? 0));
+    });
+  }
+
   it('S29, S270: of another partition were never given here', () => {
     const tokens = new Tokens(NOW, 1, undefined, { number: 3, of: 64 });
     const { first } = tokens;

@@ -20,6 +20,17 @@ export class GivenTurn extends Held {
   ) {
     super(turn, onRelease);
   }
+
+  /** Tied, and without an end that may be that of a lease: with one it is renewed as well, which harms no turn. */
+  get livesBySession(): boolean {
+    return this.tied && this.turn.leaseExpiresAt === Number.POSITIVE_INFINITY;
+  }
+}
+
+/** What is remembered of a turn that was lost. */
+export interface LostTurn {
+  readonly cause: TurnLoss;
+  readonly livesBySession: boolean;
 }
 
 /** What the application holds, by queue and token. As many as the sidecar has live turns of this session. */
@@ -28,7 +39,7 @@ export class GivenTurns {
   /** So that a turn can be settled by its ticket too. The newest of equal tickets, which only other keys can have. */
   readonly #byTicket = new Map<string, GivenTurn>();
   /** Lost before a holder took them: a holder that takes one learns it then. */
-  readonly #lost = new WeakMap<Turn, TurnLoss>();
+  readonly #lost = new WeakMap<Turn, LostTurn>();
   #tied = 0;
 
   /** How many are tied. */
@@ -57,7 +68,7 @@ export class GivenTurns {
     return given?.turn.queue === queue && given.turn.key === key ? given : undefined;
   }
 
-  lossOf(turn: Turn): TurnLoss | undefined {
+  lossOf(turn: Turn): LostTurn | undefined {
     return this.#lost.get(turn);
   }
 
@@ -72,7 +83,7 @@ export class GivenTurns {
 
   lose(given: GivenTurn, cause: TurnLoss): void {
     this.remove(given);
-    this.#lost.set(given.turn, cause);
+    this.#lost.set(given.turn, { cause, livesBySession: given.livesBySession });
     given.lose(cause);
   }
 

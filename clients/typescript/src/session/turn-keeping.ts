@@ -14,7 +14,7 @@ import type { HeldTurn } from '../words/calls.js';
 import { type KeyturnError, type TurnLoss, TurnLostError } from '../words/errors.js';
 import type { Token, Turn, TurnRef } from '../words/worker-words.js';
 import { type Books, type Outcome, OwnCommand, type WorkerCommand } from './command.js';
-import { GivenTurn, GivenTurns, turnName } from './given-turns.js';
+import { GivenTurn, GivenTurns, type LostTurn, turnName } from './given-turns.js';
 import { GivenUpTurns } from './given-up-turns.js';
 import { Orphans } from './orphans.js';
 import { UnclaimedTurns } from './unclaimed-turns.js';
@@ -96,10 +96,9 @@ export class TurnKeeping implements Books {
     const given =
       this.#turns.find(turn.queue, turn.token) ?? this.#left?.get(turnName(turn)) ?? new Held(turn, this.#released);
     if (given instanceof GivenTurn) given.inUse = true;
-    const loss = this.#turns.lossOf(turn);
-    if (loss !== undefined) given.lose(loss);
-    // Not tied, or it has an end that may be that of a lease: then it is renewed as well, which harms no turn.
-    const livesBySession = given instanceof GivenTurn && given.tied && turn.leaseExpiresAt === Number.POSITIVE_INFINITY;
+    const lost = this.#turns.lossOf(turn);
+    if (lost !== undefined) given.lose(this.#causeOf(lost, turn, askedAt));
+    const livesBySession = given instanceof GivenTurn && given.livesBySession;
     if (!livesBySession) this.renewals.keep(given, askedAt);
     return given;
   }
@@ -217,6 +216,11 @@ export class TurnKeeping implements Books {
   loseAll(cause: TurnLoss): void {
     this.renewals.close(cause);
     for (const given of [...this.#turns.all()]) this.lose(given, cause);
+  }
+
+  /** As with one that is held: by the clock it was lost first. */
+  #causeOf({ cause, livesBySession }: LostTurn, { lease }: Turn, askedAt: number): TurnLoss {
+    return !livesBySession && this.renewals.wasOver(lease, askedAt) ? 'unreachable' : cause;
   }
 
   /** It was lost by the clock before anything was told. */

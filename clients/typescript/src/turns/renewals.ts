@@ -65,6 +65,11 @@ export class Renewals {
     return life !== undefined && life.loseAt <= this.#clock.now();
   }
 
+  /** The same of a turn that nobody held yet. */
+  wasOver(lease: number, since: number): boolean {
+    return since + lease - marginOf(lease, this.#margin) <= this.#clock.now();
+  }
+
   drop(held: Held): void {
     this.#lives.delete(held);
     if (this.#lives.size === 0) this.#alarm.off();
