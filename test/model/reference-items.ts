@@ -11,6 +11,7 @@ import type {
   SubmitResult,
   Waiting,
 } from '../../src/coordinator.js';
+import { bytesOfPayload } from '../../src/core/contract/payload.js';
 import { Arrived, type Wanted, waitsWrongly } from './reference-dependencies.js';
 import { type Freed, lackOf, limit, mayNotWait, needOf, neverFits, weightOf } from './reference-room.js';
 import {
@@ -132,7 +133,13 @@ function changesContent(world: World, queue: ModelQueue, items: readonly NewItem
 function sameContent(one: NewItem, other: NewItem): boolean {
   const content = ({ key, payload, headers, idempotencyKey, after = [] }: NewItem) => {
     const awaited = after.map(({ queue, itemId }) => `${queue}/${itemId}`).sort();
-    return JSON.stringify([key, [...payload], [...(headers ?? [])].sort(), idempotencyKey ?? null, awaited]);
+    return JSON.stringify([
+      key,
+      [...bytesOfPayload(payload)],
+      [...(headers ?? [])].sort(),
+      idempotencyKey ?? null,
+      awaited,
+    ]);
   };
   return content(one) === content(other);
 }

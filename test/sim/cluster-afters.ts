@@ -3,6 +3,7 @@
  * what it waits for was asked for, and each that was accepted is done in the end.
  */
 import type { Delivery, SubmitAnswer } from '../../src/coordinator.js';
+import { bytesOfPayload } from '../../src/core/contract/payload.js';
 import { bytes, newItem } from '../support/builders.js';
 import { Client, type ClientWorld, Consumer } from './cluster-clients.js';
 
@@ -145,10 +146,10 @@ export class Successor extends Consumer {
 
   protected override given({ turn, items }: Delivery, home: string, asked: number): void {
     this.world.ledger.granted(turn, home, asked);
-    for (const { payload } of items) this.afters.given(Buffer.from(payload).toString(), home);
+    for (const { payload } of items) this.afters.given(Buffer.from(bytesOfPayload(payload)).toString(), home);
   }
 
   protected override finished({ items }: Delivery): void {
-    for (const { payload } of items) this.afters.done(Buffer.from(payload).toString());
+    for (const { payload } of items) this.afters.done(Buffer.from(bytesOfPayload(payload)).toString());
   }
 }

@@ -4,6 +4,7 @@
  * stamps keeps one from being submitted twice.
  */
 import type { AckAnswer, Delivery, SubmitResult } from '../../src/coordinator.js';
+import { bytesOfPayload } from '../../src/core/contract/payload.js';
 import { ackRequest, bytes, newItem } from '../support/builders.js';
 import { type ClientWorld, Consumer } from './cluster-clients.js';
 
@@ -175,10 +176,10 @@ export class Receiver extends Consumer {
 
   protected override given({ turn, items }: Delivery, home: string, asked: number): void {
     this.world.ledger.granted(turn, home, asked);
-    for (const { payload } of items) this.flows.arrived(Buffer.from(payload).toString(), home);
+    for (const { payload } of items) this.flows.arrived(Buffer.from(bytesOfPayload(payload)).toString(), home);
   }
 
   protected override finished({ items }: Delivery): void {
-    for (const { payload } of items) this.flows.done(Buffer.from(payload).toString());
+    for (const { payload } of items) this.flows.done(Buffer.from(bytesOfPayload(payload)).toString());
   }
 }

@@ -1,5 +1,6 @@
 /** Items of a world with restarts, as those who sent and got them know them. */
 import type { AwaitAnswer, DeliveredItem, ItemRef, NewItem, SubmitResult, TurnRef } from '../../src/coordinator.js';
+import { bytesOfPayload } from '../../src/core/contract/payload.js';
 import type { Book, Kind, Stamp } from './durable-book.js';
 import { SLOWEST } from './durable-disk.js';
 
@@ -161,7 +162,10 @@ export class Items {
     const what = `${facts.id} in turn ${token}`;
     this.deliveries += 1;
     book.check(facts.key === turn.key, () => `${what} has the key ${turn.key} instead of ${facts.key}`);
-    book.check(Buffer.from(item.payload).toString() === facts.id, () => `${what} carries something else`);
+    book.check(
+      Buffer.from(bytesOfPayload(item.payload)).toString() === facts.id,
+      () => `${what} carries something else`,
+    );
     book.check(item.headers?.get('id') === facts.item.headers?.get('id'), () => `${what} has other headers`);
     book.check(!facts.declined, () => `${what} is delivered, and was declined`);
     const { done } = facts;

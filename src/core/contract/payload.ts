@@ -6,8 +6,14 @@
 
 export type Bytes = Uint8Array;
 declare const ONE_UNIT_A_BYTE: unique symbol;
-/** Bytes as a text; its length is how many. Only {@link byteText} makes one, so that nobody takes UTF-16 for it. */
-export type ByteText = string & { readonly [ONE_UNIT_A_BYTE]: true };
+/**
+ * Bytes as a text, a unit for each; its length is how many. Nothing that takes a string takes it: `Buffer.from` would read it as
+ * UTF-16, and be wrong beyond ASCII.
+ */
+export interface ByteText {
+  readonly [ONE_UNIT_A_BYTE]: true;
+  readonly length: number;
+}
 
 /** Its `length` is in bytes, either way. */
 export type Payload = Bytes | ByteText;
@@ -16,14 +22,24 @@ export type Payload = Bytes | ByteText;
 export const SMALL_PAYLOAD = 1_024;
 
 /** @param latin1 what decoding as latin1 gave: no unit is above 255 */
-export function byteText(latin1: string): ByteText {
-  return latin1 as ByteText;
+export function byteText(latin1: string & Partial<ByteText>): ByteText {
+  return latin1 as string & ByteText;
+}
+
+export function isByteText(payload: Payload): payload is ByteText {
+  return typeof payload === 'string';
+}
+
+/** To be written as latin1, and as nothing else. */
+export function latin1Of(text: ByteText): string {
+  return text as ByteText & string;
 }
 
 /** A copy if it was a text. */
 export function bytesOfPayload(payload: Payload): Bytes {
-  if (typeof payload !== 'string') return payload;
-  const bytes = new Uint8Array(payload.length);
-  for (let at = 0; at < bytes.length; at++) bytes[at] = payload.charCodeAt(at);
+  if (!isByteText(payload)) return payload;
+  const units = latin1Of(payload);
+  const bytes = new Uint8Array(units.length);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = units.charCodeAt(at);
   return bytes;
 }

@@ -1,4 +1,4 @@
-import type { Bytes, Payload } from '../contract/model.js';
+import { type Bytes, isByteText, latin1Of, type Payload } from '../contract/payload.js';
 
 const FIRST = 0xcc9e_2d51;
 const SECOND = 0x1b87_3593;
@@ -23,9 +23,8 @@ export function contentHash(texts: readonly string[], payload: Payload): number 
   }
   const { length } = payload;
   const whole = length & ~3;
-  const isText = typeof payload === 'string';
   for (let at = 0; at < whole; at += 4) {
-    const mixture = mixtureOf(isText ? wordOfText(payload, at) : wordAt(payload, at));
+    const mixture = mixtureOf(isByteText(payload) ? wordOfText(latin1Of(payload), at) : wordAt(payload, at));
     low = nextLow(low, mixture);
     high = nextHigh(high, mixture);
   }
@@ -51,7 +50,7 @@ function wordOfText(text: string, at: number): number {
 }
 
 function byteAt(payload: Payload, at: number): number {
-  return typeof payload === 'string' ? payload.charCodeAt(at) : (payload[at] ?? 0);
+  return isByteText(payload) ? latin1Of(payload).charCodeAt(at) : (payload[at] ?? 0);
 }
 
 function mixtureOf(word: number): number {

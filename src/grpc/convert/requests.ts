@@ -21,6 +21,7 @@ import type {
   SubmitRequest,
   TurnRef,
 } from '../../coordinator.js';
+import { isByteText } from '../../coordinator.js';
 import * as wire from '../gen/keyturn/v1/coordinator.js';
 import { answerWithin, type Caller, consumerOf } from './deadline.js';
 import type { AckMessage, DeQueueMessage, ItemMessage, SubmitMessage } from './messages.js';
@@ -232,7 +233,7 @@ function newItem(message: ItemMessage, check: Check): NewItem {
 }
 
 function payloadOf({ payload, isKept }: ItemMessage): Payload {
-  return isKept === true || typeof payload === 'string' ? payload : ownPayload(payload);
+  return isKept === true || isByteText(payload) ? payload : ownPayload(payload);
 }
 
 function afterOf(messages: readonly wire.ItemRef[], check: Check): readonly ItemRef[] {

@@ -1,6 +1,7 @@
 /** S272: a journal that cannot give contents at once. They stay in memory, are charged there, and come back at a start. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { bytesOfPayload } from '../../../src/core/contract/payload.js';
 import { KEY, QUEUE } from '../../support/builders.js';
 import { textContent } from '../../support/memory-journal.js';
 import { recount } from '../../support/recount.js';
@@ -21,7 +22,7 @@ function delivered({ stage }: Lives) {
   const { deliveries } = stage.acquire('w').value;
   const item = deliveries[0]?.items[0] ?? assert.fail('nothing came');
   assert.equal(item.stored, undefined, 'it is whole');
-  return { text: Buffer.from(item.payload).toString(), headers: item.headers };
+  return { text: Buffer.from(bytesOfPayload(item.payload)).toString(), headers: item.headers };
 }
 
 function bytes({ stage }: Lives): number {
@@ -98,7 +99,7 @@ describe('S272: where contents stay in memory', () => {
       const request = { queue: QUEUE, key: undefined, pageSize: 10, pageToken: '' };
       const [letter] = okay(lettersOf(world.stage.core.listDeadLetters(request, 10))).deadLetters;
       assert.deepEqual([letter?.item.stored, letter?.item.headers], [undefined, HEADERS]);
-      assert.equal(Buffer.from(letter?.item.payload ?? []).toString(), 'dead');
+      assert.equal(Buffer.from(bytesOfPayload(letter?.item.payload ?? new Uint8Array())).toString(), 'dead');
       world.flush();
       world.restart();
     }

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { byteText, type Payload } from '../../../src/core/contract/payload.js';
+import { byteText, isByteText, type Payload } from '../../../src/core/contract/payload.js';
 import { type Content, contentHashOf } from '../../../src/core/items/content.js';
 
 const NOTHING: Content = { key: '', payload: new Uint8Array(), headers: undefined, idempotencyKey: undefined };
@@ -14,7 +14,7 @@ function payload(length: number): Uint8Array {
 }
 
 function asText(bytes: Payload): Payload {
-  return typeof bytes === 'string' ? bytes : byteText(String.fromCharCode(...bytes));
+  return isByteText(bytes) ? bytes : byteText(String.fromCharCode(...bytes));
 }
 
 describe('the contentHash of an item is the same in all versions', () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DEFAULT_LIMITS } from '../../../src/core/contract/limits.js';
-import { bytesOfPayload, type Payload, SMALL_PAYLOAD } from '../../../src/core/contract/payload.js';
+import { bytesOfPayload, isByteText, type Payload, SMALL_PAYLOAD } from '../../../src/core/contract/payload.js';
 import { ackRequest, deQueueRequest, readAck, readSubmit, submitRequest } from '../../../src/grpc/convert/requests.js';
 import { Check } from '../../../src/grpc/convert/validate.js';
 import {
@@ -24,8 +24,9 @@ function check(): Check {
 
 /** A small payload is a text, which has no memory but its own. */
 function isOwnPayload(payload: Payload | undefined, size: number): void {
-  assert.equal(typeof payload, size <= SMALL_PAYLOAD ? 'string' : 'object');
-  if (typeof payload === 'string') assert.deepEqual(bytesOfPayload(payload), new Uint8Array(size).fill(7));
+  assert.equal(payload !== undefined && isByteText(payload), size <= SMALL_PAYLOAD);
+  if (payload !== undefined && isByteText(payload))
+    assert.deepEqual(bytesOfPayload(payload), new Uint8Array(size).fill(7));
   else isOwn(payload, size);
 }
 

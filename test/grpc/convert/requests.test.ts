@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Coordinator, Payload } from '../../../src/coordinator.js';
+import { isByteText, latin1Of } from '../../../src/core/contract/payload.js';
 import {
   AckRequest,
   AcquireRequest,
@@ -146,7 +147,7 @@ test('what is kept of a message does not hold the rest of it in memory', async (
   const [{ items: kept }] = asked as [{ items: { payload: Payload }[] }];
   // A small one is a text, which has no memory but its own.
   assert.deepEqual(
-    kept.map(({ payload }) => (typeof payload === 'string' ? payload : payload.buffer.byteLength)),
+    kept.map(({ payload }) => (isByteText(payload) ? latin1Of(payload) : payload.buffer.byteLength)),
     [100_000, '\0\0\0'],
   );
 });

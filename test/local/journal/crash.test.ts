@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { bytesOfPayload } from '../../../src/core/contract/payload.js';
 import type { Row } from '../../../src/core/contract/rows.js';
 import type { Journal } from '../../../src/local/journal/journal.js';
 import { openJournal } from '../../../src/local/journal/lmdb/lmdb-journal.js';
@@ -52,7 +53,7 @@ function countsOf(rows: readonly Row[]): ReadonlyMap<number, number> {
 
 function checkContents(journal: Journal, last: number): void {
   for (let at = 0; at < ROWS; at += 1) {
-    const text = Buffer.from(journal.content(last * ROWS + at).payload).toString();
+    const text = Buffer.from(bytesOfPayload(journal.content(last * ROWS + at).payload)).toString();
     assert.equal(text, `${last} `.repeat(at % 2 === 0 ? 20 : 400));
   }
 }

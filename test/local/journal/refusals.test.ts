@@ -5,6 +5,7 @@ import { chmod, mkdir, open, readdir, readFile, rm, stat, symlink, truncate, wri
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { open as openLibrary } from 'lmdb';
+import { bytesOfPayload } from '../../../src/core/contract/payload.js';
 import { JournalError, type JournalProblem } from '../../../src/local/journal/journal.js';
 import { openJournal } from '../../../src/local/journal/lmdb/lmdb-journal.js';
 import { temporaryFolder } from '../../cli/keyturn-process.js';
@@ -159,7 +160,12 @@ describe('a data file', () => {
     const journal = await openJournal(directory);
     t.after(() => journal.close());
     assert.equal((await rowsOf(journal)).length, ITEMS);
-    assert.equal(Buffer.from(journal.content(3).payload).toString().slice(0, 18), 'large content of 3');
+    assert.equal(
+      Buffer.from(bytesOfPayload(journal.content(3).payload))
+        .toString()
+        .slice(0, 18),
+      'large content of 3',
+    );
     assert.throws(() => journal.content(2), isProblem('damaged'));
   });
 });

@@ -6,7 +6,7 @@
  * Fields have numbers below 16, so a tag is one byte. What proto3 calls the default value is left out.
  */
 
-import type { Payload } from '../../../coordinator.js';
+import { isByteText, latin1Of, type Payload } from '../../../coordinator.js';
 import { LONGEST_DURATION_MS } from '../../convert/time.js';
 
 const VARINT = 0;
@@ -77,12 +77,12 @@ export class WireWriter {
   }
 
   payload(field: number, value: Payload): void {
-    if (typeof value !== 'string') return this.bytes(field, value);
+    if (!isByteText(value)) return this.bytes(field, value);
     if (value.length === 0) return;
     this.#reserve(1 + LONGEST_NUMBER + value.length);
     this.#bytes[this.#at++] = (field << 3) | DELIMITED;
     this.#varint(value.length);
-    this.#at += this.#bytes.write(value, this.#at, 'latin1');
+    this.#at += this.#bytes.write(latin1Of(value), this.#at, 'latin1');
   }
 
   /** An encoded message; unlike {@link bytes} an empty one is written, because it is there. */

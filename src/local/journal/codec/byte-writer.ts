@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { crc32 } from 'node:zlib';
-import type { Bytes, Payload } from '../../../core/contract/payload.js';
+import { type Bytes, isByteText, latin1Of, type Payload } from '../../../core/contract/payload.js';
 
 /** Room for a batch of a thousand small rows. */
 const CHUNK = 512 * 1_024;
@@ -101,11 +101,11 @@ export class ByteWriter {
 
   /** The same, and read by `bytes()` too. */
   payload(value: Payload): void {
-    if (typeof value !== 'string') return this.bytes(value);
+    if (!isByteText(value)) return this.bytes(value);
     const { length } = value;
     this.whole(length);
     this.#need(length);
-    this.#at += this.#chunk.write(value, this.#at, 'latin1');
+    this.#at += this.#chunk.write(latin1Of(value), this.#at, 'latin1');
   }
 
   /** Ids and keys are ASCII as a rule, and for so few a call into the runtime costs more than to do it here. */
