@@ -89,7 +89,8 @@ class Asking<A> implements Asked<A> {
       this.#failures = 0;
       this.#running = undefined;
       answered();
-      if (openQuestions.peek() === 0) this.#show(data);
+      // The first answer moves nothing: there was nothing.
+      if (openQuestions.peek() === 0 || this.data.peek() === undefined) this.#show(data);
       else this.#late = { data };
       this.error.value = undefined;
     } catch (error) {

@@ -67,24 +67,30 @@ function Question(props: ActProps & { readonly step: { value: Step } }) {
   const id = useId();
 
   useEffect(() => {
-    const element = dialog.current;
-    element?.showModal();
     openQuestions.value += 1;
-    Promise.resolve(says()).then(
-      (said) => {
-        text.value = said;
-        step.value = 'ready';
-      },
-      (error: unknown) => {
-        wrong.value = messageOf(error);
-      },
-    );
     return () => {
       openQuestions.value -= 1;
-      element?.close();
     };
   }, []);
+  useEffect(() => {
+    const element = dialog.current;
+    element?.showModal();
+    // Apart from this turn: what it throws is told here as well.
+    Promise.resolve()
+      .then(says)
+      .then(
+        (said) => {
+          text.value = said;
+          step.value = 'ready';
+        },
+        (error: unknown) => {
+          wrong.value = messageOf(error);
+        },
+      );
+    return () => element?.close();
+  }, []);
 
+  const isStillAsked = (): boolean => step.value === 'doing';
   const go = async (): Promise<void> => {
     // A second press while it is done is none.
     if (step.value !== 'ready') return;
@@ -99,12 +105,15 @@ function Question(props: ActProps & { readonly step: { value: Step } }) {
         },
         isCalledOff: () => isCalledOff.value,
       });
-      text.value = did;
-      step.value = 'did';
       announce(did);
       done?.();
+      // A browser may close a dialog against its page. It is not opened again.
+      if (!isStillAsked()) return;
+      text.value = did;
+      step.value = 'did';
     } catch (error) {
       failed(error);
+      if (!isStillAsked()) return announce(messageOf(error));
       wrong.value = messageOf(error);
       step.value = 'ready';
     }

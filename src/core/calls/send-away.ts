@@ -28,8 +28,9 @@ export function cannotSend(state: CoreState, followUps: readonly FollowUp[], byt
   const targets = targetsOf(followUps).size;
   if (targets === 0) return undefined;
   if (state.outgoing.size + targets > MOST_PARCELS) return tooManyParcels();
-  // Their stamps are tokens: beyond those that are reserved on disk one might be given again.
-  if (!state.tokens.mayGive(targets)) return TOKENS_USED_UP;
+  // Their stamps are tokens: beyond those that are reserved on disk one might be given again. The next caller of the key that this
+  // Ack makes free gets one before them.
+  if (!state.tokens.mayGive(targets + 1)) return TOKENS_USED_UP;
   const { payloadMemoryBytes } = state.settings.limits;
   const used = state.payloadBytes + state.elsewhere.payloadBytes;
   return bytes > 0 && used + bytes > payloadMemoryBytes ? memoryFull(payloadMemoryBytes) : undefined;

@@ -90,7 +90,8 @@ export function badPageToken(token: string): Result<never> {
 /** Nobody may get a turn, of whatever queue: a token beyond those that the disk knows of could be given again. */
 export const TOKENS_USED_UP: Refusal = Object.freeze({
   kind: 'store_unavailable',
-  description: 'all tokens that are reserved on the disk are used up, and it takes no more; look at the log',
+  description:
+    'all tokens that are reserved on the disk are used up, until it has taken more; if that lasts, look at the log',
   retryAfter: RETRY_SOON,
 });
 

@@ -46,9 +46,11 @@ export function reserved(state: CoreState, changes: Changes, floor: number): voi
 }
 
 /**
- * Turns may start again, in whatever queue they are waited for (S114). The gate timers let each queue be looked at in a
- * tick.
+ * Turns may start again, in whatever queue they are waited for (S114), and terms in groups without one. The timers let each be
+ * looked at in a tick.
  */
-function openTokensGate({ queues, wheel }: CoreState, now: number): void {
+function openTokensGate({ queues, leaders, wheel }: CoreState, now: number): void {
   for (const queue of queues.values()) wheel.schedule(queue.gateTimer, wholeMs(now));
+  for (const group of leaders.groups.values())
+    if (group.term === undefined && group.candidates.size > 0) wheel.schedule(group, wholeMs(now));
 }

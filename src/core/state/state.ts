@@ -30,7 +30,7 @@ export interface Start {
   readonly keepsContents?: boolean;
   /** All tokens of earlier runs are smaller. Unset: nothing is known. */
   readonly tokenFloor?: number | undefined;
-  /** How many tokens are reserved on the disk ahead of use. Unset: 2^24, of a partition 4,096 to 2^18, by what is used. */
+  /** How many tokens are reserved on the disk ahead of use. Unset: 2^24, of a partition 4,096 to 2^18 (`Tokens`). */
   readonly tokensAhead?: number | undefined;
   /**
    * It decides about one partition of a cluster, and others about the others. What is told of turns waits for the disk then,

@@ -6,10 +6,13 @@ const RESERVED = 2 ** 24;
 /**
  * Of a partition: few at first, twice as many after each half that was used, and so many at most. What is written down is a floor
  * for the next claim, and a store that falls back may lose that claim. Two claims in a row begin differently because the clock of
- * the store has passed the floor by then: with 64 partitions 4,096 tokens are 64 ms of it, where 2^18 were 4 s.
+ * the store has passed the floor by then: that of 64 partitions in 256 ms, where 2^18 tokens took 4 s. So many at least, because
+ * all callers of a home that died come at once, before anything more is written.
  */
-const RESERVED_AT_FIRST = 4_096;
 const RESERVED_AT_MOST = 2 ** 18;
+function reservedAtFirst(of: number): number {
+  return Math.min(Math.max(2 ** 20 / of, 4_096), 65_536);
+}
 
 /**
  * All tokens that were given before this are smaller, if the clock was right and less than 4,096 were given per ms.
@@ -52,12 +55,13 @@ export class Tokens {
   readonly #residue: number;
   /** The numbers that are written down ahead of use, those of others included. */
   #ahead: number;
+  readonly #leastAhead: number;
   readonly #mostAhead: number;
 
   /**
    * @param startedAt the wall clock at the start, ms since the Unix epoch
    * @param floor all tokens of earlier runs are smaller, as far as that was written down
-   * @param ahead how many are written down ahead of use; unset: 2^24, of a partition 4,096 to 2^18, by what is used
+   * @param ahead how many are written down ahead of use; unset: 2^24, of a partition 4,096 to 2^18, by how many partitions there are and what is used
    * @param partition unset: any number may be given
    */
   constructor(startedAt: number, floor = 1, ahead?: number, partition?: TokenPartition) {
@@ -65,7 +69,8 @@ export class Tokens {
     this.#step = of;
     this.#residue = number;
     const isAlone = partition === undefined;
-    this.#ahead = (ahead ?? (isAlone ? RESERVED : RESERVED_AT_FIRST)) * of;
+    this.#leastAhead = Math.floor(ahead ?? (isAlone ? RESERVED : reservedAtFirst(of))) * of;
+    this.#ahead = this.#leastAhead;
     this.#mostAhead = (ahead ?? (isAlone ? RESERVED : RESERVED_AT_MOST)) * of;
     const least = Math.max(leastToken(startedAt), floor);
     this.first = least + ((number - (least % of) + of) % of);
@@ -108,7 +113,10 @@ export class Tokens {
     const least = token + 1;
     const first = least + ((this.#residue - (least % this.#step) + this.#step) % this.#step);
     if (first <= this.#last) return;
+    const reserved = this.reserved;
     this.#last = first - this.#step;
+    // As at the start: it is a floor for the next claim. It never goes down, because a larger one may be written, or on its way.
+    this.#ahead = Math.max(this.#leastAhead, reserved - this.#last);
     if (this.#last >= this.#alarm) this.#look();
   }
 

@@ -408,10 +408,21 @@ describe('a turn with a lease of its own', () => {
       const stream = await set.begin();
       const askedAt = set.clock.now();
       const turn = await given(set, { lease: 20_000 });
-      stream.tell(lost(7, LossCause.LOSS_CAUSE_LEASE_EXPIRED));
       set.clock.skip(askedAt + passed - set.clock.now());
+      stream.tell(lost(7, LossCause.LOSS_CAUSE_LEASE_EXPIRED));
+      set.clock.skip(1);
       assert.equal(causeOf(set.client.hold(turn, askedAt)), cause);
     });
+
+  it('is lost as it was told in time, however late somebody holds it', async (t) => {
+    const set = stage(t);
+    const stream = await set.begin();
+    const askedAt = set.clock.now();
+    const turn = await given(set, { lease: 20_000 });
+    stream.tell(lost(7, LossCause.LOSS_CAUSE_EVICTED));
+    set.clock.skip(60_000);
+    assert.equal(causeOf(set.client.hold(turn, askedAt)), 'evicted');
+  });
 
   it('is told of its loss', async (t) => {
     const set = stage(t);

@@ -1,7 +1,9 @@
 /** A disk that takes nothing, for so long that all tokens that were reserved on it are given. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { CandidateView } from '../../../src/coordinator.js';
 import { KEY, QUEUE } from '../../support/builders.js';
+import { Call } from '../../support/call.js';
 import { FIRST_WALL } from '../../support/fake-clock.js';
 import { MemoryDisk } from '../../support/memory-journal.js';
 import { Stage } from '../stage.js';
@@ -93,6 +95,27 @@ describe('tokens that are not reserved on the disk', () => {
     write(stage, disk);
     stage.pass(1);
     assert.deepEqual(stage.told, ['waiter ACCEPT', 'w turn with i']);
+  });
+
+  it('are given to a candidate of a group without a leader as soon as the disk took more of them', () => {
+    const { stage, disk } = started();
+    // Leaders of before the start might live.
+    stage.pass(60_000);
+    spend(stage);
+    const times = { ttl: 5_000, inaugurateTimeout: 30_000, handOverTimeout: 10_000 };
+    const stamp = { at: 1, by: 'one' };
+    const more = { metadata: new Map<string, string>(), term: undefined, knows: undefined };
+    stage.core.stand(
+      { group: 'g', candidateId: 'one', stamp, ...times, ...more },
+      new Call<CandidateView>(),
+      stage.now,
+    );
+    const leads = () => stage.core.inside.leaders.groups.get('g')?.term?.candidate.id;
+    stage.pass(1);
+    assert.equal(leads(), undefined);
+    write(stage, disk);
+    stage.pass(1);
+    assert.equal(leads(), 'one');
   });
 
   it('a ticket is told its turn again all the same', () => {

@@ -130,8 +130,8 @@ describe('tokens', () => {
       const token = tokens.next();
       if (token >= (reserved.at(-1) ?? 0)) assert.fail(`${token} is not reserved`);
     }
-    const ahead = [4_096, 8_192, 16_384, 32_768, 65_536, 131_072, ...Array<number>(4).fill(262_144)];
-    const used = [0, 2_048, 6_144, 14_336, 30_720, 63_488, 129_024, 260_096, 391_168, 522_240];
+    const ahead = [16_384, 32_768, 65_536, 131_072, ...Array<number>(4).fill(262_144)];
+    const used = [0, 8_192, 24_576, 57_344, 122_880, 253_952, 385_024, 516_096];
     assert.deepEqual(
       reserved.map((floor) => (floor - tokens.first) / of + 1),
       ahead.map((more, at) => more + (used[at] ?? 0)),
@@ -144,18 +144,20 @@ describe('tokens', () => {
     tokens.reserveBy(() => {
       marks += 1;
     });
-    assert.deepEqual([tokens.mayGive(4_095), tokens.mayGive(4_096), marks], [true, false, 2]);
-    assert.equal(tokens.reserved, tokens.last + 8_192 * 64);
+    assert.deepEqual([tokens.mayGive(16_383), tokens.mayGive(16_384), marks], [true, false, 2]);
+    assert.equal(tokens.reserved, tokens.last + 32_768 * 64);
     tokens.written(tokens.reserved);
-    assert.deepEqual([tokens.mayGive(8_191), tokens.mayGive(8_192)], [true, false]);
+    assert.deepEqual([tokens.mayGive(32_767), tokens.mayGive(32_768)], [true, false]);
   });
 
   // S270: what a home reserved is the floor of each claim after it, also where a store that fell back lost one of them.
   const lostClaims: readonly { of: number; given: number; between: number }[] = [
-    { of: 64, given: 1, between: 65 },
-    { of: 64, given: 20_000, between: 1_000 },
+    { of: 8, given: 1, between: 129 },
+    { of: 64, given: 1, between: 257 },
+    { of: 64, given: 8_191, between: 684 },
+    { of: 64, given: 200_000, between: 16_667 },
     { of: 256, given: 1, between: 257 },
-    { of: 256, given: 4_000, between: 1_000 },
+    { of: 256, given: 2_047, between: 683 },
     { of: 4_096, given: 1, between: 4_097 },
   ];
   for (const { of, given, between } of lostClaims) {
@@ -175,6 +177,21 @@ describe('tokens', () => {
       assert.ok((lost[1]?.first ?? 0) > (lost[0]?.last ?? 0) && now.first > (lost[1]?.last ?? 0));
     });
   }
+
+  it('S270: of which many were used reserve few again when they jump ahead with the clock, and never less than before', () => {
+    const partition = { number: 3, of: 64 };
+    const tokens = new Tokens(NOW, 1, undefined, partition);
+    tokens.reserveBy(() => tokens.written(tokens.reserved));
+    for (let i = 0; i < 2 ** 18; i++) tokens.next();
+    const many = tokens.reserved;
+    tokens.raiseAbove(tokens.last + 64_000);
+    assert.equal(tokens.reserved, many, 'that floor may be written');
+    const later = NOW + 60_000;
+    tokens.raise(later);
+    assert.ok(tokens.reserved <= new Tokens(later, 1, undefined, partition).first + 16_384 * 64);
+    const lost = new Tokens(later + 300, tokens.reserved, undefined, partition);
+    assert.ok(new Tokens(later + 600, tokens.reserved, undefined, partition).first > lost.first);
+  });
 
   it('S29, S270: of another partition were never given here', () => {
     const tokens = new Tokens(NOW, 1, undefined, { number: 3, of: 64 });

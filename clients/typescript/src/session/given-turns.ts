@@ -30,6 +30,8 @@ export class GivenTurn extends Held {
 /** What is remembered of a turn that was lost. */
 export interface LostTurn {
   readonly cause: TurnLoss;
+  /** By the clock. */
+  readonly toldAt: number;
   readonly livesBySession: boolean;
 }
 
@@ -81,9 +83,10 @@ export class GivenTurns {
     if (ticket !== undefined && this.#byTicket.get(ticket) === given) this.#byTicket.delete(ticket);
   }
 
-  lose(given: GivenTurn, cause: TurnLoss): void {
+  /** @param now by the clock, when that was told */
+  lose(given: GivenTurn, cause: TurnLoss, now: number): void {
     this.remove(given);
-    this.#lost.set(given.turn, { cause, livesBySession: given.livesBySession });
+    this.#lost.set(given.turn, { cause, toldAt: now, livesBySession: given.livesBySession });
     given.lose(cause);
   }
 

@@ -89,7 +89,7 @@ export class TurnKeeping implements Books {
     // Before its holder learns of it, which may end at once. A turn with a lease may not be among the given turns any more.
     if (cause === 'closed') this.#left?.set(turnName(held.turn), held);
     if (held.tied && cause === 'unreachable') this.#givenUp.add(held, this.clock.now() + this.marginOfLife());
-    this.#turns.lose(held, cause);
+    this.#turns.lose(held, cause, this.clock.now());
   }
 
   hold(turn: Turn, askedAt: number): HeldTurn {
@@ -218,9 +218,9 @@ export class TurnKeeping implements Books {
     for (const given of [...this.#turns.all()]) this.lose(given, cause);
   }
 
-  /** As with one that is held: by the clock it was lost first. */
-  #causeOf({ cause, livesBySession }: LostTurn, { lease }: Turn, askedAt: number): TurnLoss {
-    return !livesBySession && this.renewals.wasOver(lease, askedAt) ? 'unreachable' : cause;
+  /** As with one that is held: by the clock it was lost before that was told. */
+  #causeOf({ cause, toldAt, livesBySession }: LostTurn, { lease }: Turn, askedAt: number): TurnLoss {
+    return !livesBySession && this.renewals.isOverAt(toldAt, lease, askedAt) ? 'unreachable' : cause;
   }
 
   /** It was lost by the clock before anything was told. */

@@ -66,8 +66,8 @@ export class Renewals {
   }
 
   /** The same of a turn that nobody held yet. */
-  wasOver(lease: number, since: number): boolean {
-    return since + lease - marginOf(lease, this.#margin) <= this.#clock.now();
+  isOverAt(moment: number, lease: number, since: number): boolean {
+    return since + lease - marginOf(lease, this.#margin) <= moment;
   }
 
   drop(held: Held): void {
