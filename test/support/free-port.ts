@@ -1,19 +1,61 @@
 /** A port for a server that is started again, or that does not tell which one it took. */
 import { once } from 'node:events';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 /** Below those that systems hand out by themselves (Linux from 32,768, others from 49,152): nobody gets it in between. */
 const FIRST = 20_000;
 const LAST = 32_000;
 const TRIES = 100;
 
-/** A port of loopback on which nobody listens now, and which no connection is given by chance. */
+/** A file for each port that is taken, with the process that took it: nobody listens while a server is killed and started again. */
+const TAKEN = join(tmpdir(), `keyturn-test-ports-${process.getuid?.() ?? ''}`);
+const own: string[] = [];
+
+/** A port of loopback on which nobody listens now, and which is nobody else's before this process has ended. */
 export async function freePort(): Promise<number> {
   for (let tried = 0; tried < TRIES; tried += 1) {
     const port = FIRST + Math.floor(Math.random() * (LAST - FIRST));
-    if (await isFree(port)) return port;
+    if (take(port) && (await isFree(port))) return port;
   }
   throw new Error(`none of ${TRIES} ports from ${FIRST} to ${LAST} is free`);
+}
+
+function take(port: number): boolean {
+  mkdirSync(TAKEN, { recursive: true });
+  const file = join(TAKEN, String(port));
+  if (isWritten(file)) return keep(file);
+  if (!hasEnded(file)) return false;
+  rmSync(file, { force: true });
+  return isWritten(file) && keep(file);
+}
+
+function isWritten(file: string): boolean {
+  try {
+    writeFileSync(file, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function keep(file: string): true {
+  if (own.length === 0) process.once('exit', () => own.forEach((one) => void rmSync(one, { force: true })));
+  own.push(file);
+  return true;
+}
+
+/** A file without a number is being written. */
+function hasEnded(file: string): boolean {
+  try {
+    const pid = Number(readFileSync(file, 'utf8'));
+    if (pid > 0) process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ESRCH';
+  }
 }
 
 async function isFree(port: number): Promise<boolean> {

@@ -12,7 +12,7 @@ import type { Cleanup } from '../../support/redis.js';
 import { JAVA, TestZooKeeper, ZOOKEEPER } from '../../support/zookeeper.js';
 
 /** Of the member, ms: long enough for a machine that does much else. */
-const TTL = 8_000;
+const TTL = 30_000;
 /** Between two renewals, and between two looks, ms. */
 const EVERY = 100;
 /** Until servers have another leader, ms. */
