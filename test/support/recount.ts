@@ -389,6 +389,8 @@ class Recount {
         isLinked(queue.gateTimer) && queue.gateTimer.due <= Math.ceil(gate.until),
         'the opening of a gate is not missed',
       );
+    const kept = this.state.keptRoom.get(queue);
+    if (kept !== undefined) ok(isLinked(kept) && kept.queue === queue && kept.entries > 0, 'kept places are given up');
     const [first] = queue.roomWaiters;
     if (first === undefined) return;
     const need = needOf(this.state, queue, first.request, this.now);

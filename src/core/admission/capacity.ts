@@ -16,6 +16,7 @@ import { recallKey } from '../items/idempotency.js';
 import { itemById } from '../items/item-status.js';
 import { isFull, tooSoon } from '../lane/arrivals.js';
 import { catchUpItems } from '../lane/current-lanes.js';
+import { roomKept } from '../state/kept-room.js';
 import { STATES } from '../state/lane-states.js';
 import { Item, type Lack, type Lane, type Queue, RoomWaiter } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
@@ -171,11 +172,14 @@ export function countsLanes(state: CoreState, items: number): boolean {
  * What the need lacks now; of several lacks the first in the order of the checks. What needs none of something does not
  * lack it, even where the limit is exceeded: what came back, or was restored, may exceed it, and a resend must still be
  * answered (S100, I10). What other cores of the process use counts too (S273).
+ *
+ * @param source of a parcel: the partition from which it comes, for which places may be kept
  */
-export function lacks(state: CoreState, queue: Queue, need: Need): Lack | undefined {
+export function lacks(state: CoreState, queue: Queue, need: Need, source?: number): Lack | undefined {
   const { elsewhere } = state;
   const { payloadMemoryBytes, busyLanes, dependencies } = state.settings.limits;
-  if (need.entries > 0 && queue.waiting + need.entries > queue.policy.maxWaiting) return 'queue';
+  const taken = need.entries === 0 ? 0 : queue.waiting + need.entries + roomKept(state, queue, source);
+  if (taken > queue.policy.maxWaiting) return 'queue';
   if (need.bytes > 0 && state.payloadBytes + elsewhere.payloadBytes + need.bytes > payloadMemoryBytes) return 'memory';
   if (need.lanes > 0 && state.busyLanes + elsewhere.busyLanes + need.lanes > busyLanes) return 'lanes';
   const linked = state.dependencies.size + elsewhere.dependencies;

@@ -11,6 +11,7 @@ import type { FollowUp, Refusal, Reply } from '../contract/model.js';
 import type { DeliverAnswer, DeliverRequest, Parcel } from '../contract/parcels.js';
 import { DRAINING, lettersFull } from '../contract/refusals.js';
 import { catchUpItems } from '../lane/current-lanes.js';
+import { keepRoom, roomTaken } from '../state/kept-room.js';
 import { findOrMakeQueue } from '../state/queues.js';
 import { Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
@@ -39,7 +40,7 @@ export function deliver(
   for (const parcel of parcels) {
     if (parcel.stamp <= upTo) continue;
     isElsewhere = !parcel.followUps.every(isHere);
-    stopped = isElsewhere ? undefined : accept(state, parcel, now);
+    stopped = isElsewhere ? undefined : accept(state, source, parcel, now);
     // It leaves just now.
     isElsewhere ||= stopped?.kind === 'no_home';
     if (isElsewhere || stopped !== undefined) break;
@@ -57,9 +58,9 @@ export function deliver(
 }
 
 /** All follow-ups of a parcel, or none. @returns why none is */
-function accept(state: CoreState, parcel: Parcel, now: number): Refusal | undefined {
+function accept(state: CoreState, source: number, parcel: Parcel, now: number): Refusal | undefined {
   if (state.draining) return DRAINING;
-  const plan = new ParcelPlan(state, parcel.stamp, now);
+  const plan = new ParcelPlan(state, source, parcel.stamp, now);
   for (const { queue: name, item } of parcel.followUps) {
     const queue = findOrMakeQueue(state, name, now);
     if (!(queue instanceof Queue)) return queue;
@@ -82,6 +83,7 @@ class ParcelPlan {
 
   constructor(
     private readonly state: CoreState,
+    private readonly source: number,
     private readonly stamp: number,
     private readonly now: number,
   ) {}
@@ -115,10 +117,17 @@ class ParcelPlan {
       lanes += need.lanes;
       const isAlone = need.entries > queue.policy.maxWaiting && queue.waiting === 0;
       const entries = isAlone ? 0 : need.entries;
-      const lack = lacks(this.state, queue, { ...need, entries, bytes, lanes, dependencies });
+      const lack = lacks(this.state, queue, { ...need, entries, bytes, lanes, dependencies }, this.source);
+      if (lack === 'queue') this.#keepRoom(plans);
       if (lack !== undefined) return lackRefusal(this.state, queue, lack);
     }
     return undefined;
+  }
+
+  /** In all of its queues: room in one is of no use without room in the others. */
+  #keepRoom(plans: ReadonlyMap<Queue, CapacityPlan>): void {
+    for (const [queue, { need }] of plans)
+      if (need.entries > 0) keepRoom(this.state, queue, this.source, need.entries, this.now);
   }
 
   #lackOfLetters(followUps: readonly FollowUp[]): Refusal | undefined {
@@ -139,7 +148,8 @@ class ParcelPlan {
 
   /** Precondition: {@link check} found nothing, in this very step. */
   apply(followUps: readonly FollowUp[]): void {
-    const { state, now } = this;
+    const { state, source, now } = this;
+    for (const queue of this.queues) roomTaken(state, queue, source);
     const batch = this.#areApart ? undefined : BatchWaits.of(followUps.map(({ item }) => item));
     for (const [at, { item }] of followUps.entries()) {
       const queue = this.#queueAt(at);

@@ -12,6 +12,7 @@ import { CANCELLED, limitRefusal, queueFull, RETRY_SOON, TOKENS_USED_UP } from '
 import { finish } from '../items/finish.js';
 import { recallKey } from '../items/idempotency.js';
 import { emitLeaving, type Leaving, tell } from '../state/events.js';
+import { roomKept } from '../state/kept-room.js';
 import { isKeyless, pacedUntil } from '../state/lane.js';
 import { STATES } from '../state/lane-states.js';
 import { countIn, lineOf, takeOut } from '../state/places.js';
@@ -190,7 +191,7 @@ function lineUp(
 function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry | undefined): boolean {
   const { queue } = lane;
   if (superseded instanceof Caller) return true;
-  if (superseded === undefined && queue.waiting >= queue.policy.maxWaiting) {
+  if (superseded === undefined && queue.waiting + roomKept(state, queue) >= queue.policy.maxWaiting) {
     queue.counters.rejected.queue_full += 1;
     refuse(state, asker, queueFull(queue.name, queue.policy.maxWaiting), queue.tellsLate);
     return false;

@@ -8,6 +8,7 @@ import { ResultLedger } from '../structures/retention-cache.js';
 import { Timer, TimingWheel } from '../structures/timing-wheel.js';
 import { type TokenPartition, Tokens } from '../structures/tokens.js';
 import { Dependencies } from './dependencies.js';
+import type { KeptRoom } from './kept-room.js';
 import { STATES } from './lane-states.js';
 import { type LeaderGroup, Leaders } from './leader-group.js';
 import type { Outbox } from './outbox.js';
@@ -60,6 +61,8 @@ export class CoreState {
   readonly dependencies: Dependencies = new Dependencies(this);
   /** What goes to other partitions, and what came from them. */
   readonly outgoing = new Outgoing();
+  /** Places of full queues that are kept for parcels. Only `kept-room.ts` writes it. */
+  readonly keptRoom = new Map<Queue, KeptRoom>();
   /** Wakes the core while items have still to learn that what they wait for has ended. */
   readonly newsTimer = new NewsTimer();
   /** Those that a hello can take up: with a stream, or broken with turns that still live. By their ids. */
@@ -163,7 +166,16 @@ class NewsTimer extends Timer {
 }
 
 /** Everything that stands on the wheel. `kind` is a getter of the class: a field would cost every lane and caller memory. */
-export type CoreTimer = Lane | WaitingCall | TurnWatch | Session | GateTimer | NewsTimer | Housekeeping | LeaderGroup;
+export type CoreTimer =
+  | Lane
+  | WaitingCall
+  | TurnWatch
+  | Session
+  | GateTimer
+  | NewsTimer
+  | KeptRoom
+  | Housekeeping
+  | LeaderGroup;
 
 function forgetLane(state: CoreState, lane: Lane): void {
   lane.queue.counters.idleEvicted += 1;

@@ -313,6 +313,68 @@ describe('S524: what the other queue does not take now', () => {
     assert.deepEqual(pair.there, ['x', 'a', 'b']);
   });
 
+  /** The queue is full, and a parcel of two was told so. */
+  function refused(): Pair {
+    const pair = new Pair(HERE, FULL);
+    pair.target.stage.submit('s', [{ key: 'x' }, { key: 'y' }], 'other');
+    pair.ack([away({ key: 'a', itemId: 'a' }), away({ key: 'b', itemId: 'b' })]);
+    pair.source.flush();
+    assert.equal(pair.deliver().refusal.kind, 'queue_full');
+    return pair;
+  }
+
+  it('has the places that come free kept: whoever takes each of them at once is told that the queue is full', () => {
+    const pair = refused();
+    const { stage } = pair.target;
+    const take = () => assert.equal(stage.acquire('w', { queues: ['other'] }).value.deliveries.length, 1);
+    for (let free = 1; free <= 2; free++) {
+      take();
+      stage.pass(1_000);
+      assert.equal(stage.submit('greedy', [{}], 'other').refusal.kind, 'queue_full');
+      stage.told.length = 0;
+      stage.enQueue('caller', { queue: 'other', key: 'x', wait: 1_000 });
+      assert.deepEqual(stage.told, ['caller QUEUE_FULL']);
+      if (free === 1) assert.equal(pair.deliver().refusal.kind, 'queue_full');
+    }
+    const waits = stage.submit('patient', [{ key: 'p' }], 'other', 10_000);
+    assert.equal(pair.deliver().value.upTo, pair.parcels[0]?.stamp);
+    assert.ok(waits.open, 'there is no room again');
+    take();
+    assert.equal(waits.value.results[0]?.decision, 'accept');
+    recount(stage.core.inside, stage.now);
+  });
+
+  it('has places kept for 3 s after it was sent last, then whoever waits gets them', () => {
+    const pair = refused();
+    const { stage } = pair.target;
+    stage.acquire('w', { queues: ['other'] });
+    const waits = stage.submit('patient', [{ key: 'p' }], 'other', 10_000);
+    stage.pass(2_000);
+    pair.deliver();
+    stage.pass(2_999);
+    assert.ok(waits.open);
+    stage.pass(1);
+    assert.equal(waits.value.results[0]?.decision, 'accept');
+    recount(stage.core.inside, stage.now);
+  });
+
+  it('has its places kept from other partitions, and they have theirs when it is there', () => {
+    const pair = refused();
+    const { stage } = pair.target;
+    const [parcel] = pair.parcels;
+    assert.ok(parcel !== undefined);
+    const [first] = parcel.followUps;
+    assert.ok(first !== undefined);
+    const other = { stamp: parcel.stamp, followUps: [{ ...first, item: { ...first.item, itemId: 'o', key: 'o' } }] };
+    stage.acquire('w', { queues: ['other'] });
+    assert.equal(pair.deliver([other], 3).refusal.kind, 'queue_full');
+    stage.acquire('w', { queues: ['other'] });
+    pair.deliver();
+    stage.acquire('w', { queues: ['other'] });
+    assert.equal(pair.deliver([other], 3).value.upTo, other.stamp);
+    assert.deepEqual(pair.there.slice(-3), ['a', 'b', 'o']);
+  });
+
   it('comes alone where the queue never has room for all of an Ack', () => {
     const pair = new Pair(HERE, FULL);
     pair.ack(['a', 'b', 'c'].map((key) => away({ key, itemId: key })));
