@@ -3,29 +3,13 @@
  * asks here all the time would take each place that comes free before it does.
  */
 import { after } from '../structures/due.js';
-import { Timer } from '../structures/timing-wheel.js';
+import { KeptRoom } from './kept-room-timer.js';
 import { markRoom } from './marks.js';
 import type { Queue } from './records.js';
 import type { CoreState } from './state.js';
 
 /** ms; a parcel is sent again after 1 s at the latest. */
-export const ROOM_IS_KEPT = 3_000;
-
-/** Fires when nobody came for it: the partition has another home, or sends its parcel elsewhere. */
-export class KeptRoom extends Timer {
-  /** @param entries how many places the parcel needs @param source the partition from which it comes */
-  constructor(
-    readonly queue: Queue,
-    readonly source: number,
-    readonly entries: number,
-  ) {
-    super();
-  }
-
-  get kind(): 'kept_room' {
-    return 'kept_room';
-  }
-}
+const ROOM_IS_KEPT = 3_000;
 
 /** First come, first served: what is kept for one partition is not taken over by another. */
 export function keepRoom(state: CoreState, queue: Queue, source: number, entries: number, now: number): void {

@@ -8,7 +8,7 @@ import { ResultLedger } from '../structures/retention-cache.js';
 import { Timer, TimingWheel } from '../structures/timing-wheel.js';
 import { type TokenPartition, Tokens } from '../structures/tokens.js';
 import { Dependencies } from './dependencies.js';
-import type { KeptRoom } from './kept-room.js';
+import type { KeptRoom } from './kept-room-timer.js';
 import { STATES } from './lane-states.js';
 import { type LeaderGroup, Leaders } from './leader-group.js';
 import type { Outbox } from './outbox.js';
