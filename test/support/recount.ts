@@ -90,6 +90,15 @@ class Recount {
     equal(state.payloadBytes, this.#bytes, 'payload bytes');
     this.#checkSessions();
     this.#checkTickets();
+    this.#checkKeptRoom();
+  }
+
+  #checkKeptRoom(): void {
+    for (const [source, kept] of this.state.keptRoom) {
+      ok(kept.source === source && isLinked(kept), 'kept places are given up');
+      for (const queue of kept.entries.keys())
+        equal(this.state.queues.get(queue.name), queue, 'places of a queue that is there');
+    }
   }
 
   /** Whatever is kept of groups, twice. */
@@ -389,8 +398,6 @@ class Recount {
         isLinked(queue.gateTimer) && queue.gateTimer.due <= Math.ceil(gate.until),
         'the opening of a gate is not missed',
       );
-    const kept = this.state.keptRoom.get(queue);
-    if (kept !== undefined) ok(isLinked(kept) && kept.queue === queue && kept.entries > 0, 'kept places are given up');
     const [first] = queue.roomWaiters;
     if (first === undefined) return;
     const need = needOf(this.state, queue, first.request, this.now);

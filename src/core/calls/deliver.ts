@@ -11,7 +11,7 @@ import type { FollowUp, Refusal, Reply } from '../contract/model.js';
 import type { DeliverAnswer, DeliverRequest, Parcel } from '../contract/parcels.js';
 import { DRAINING, lettersFull } from '../contract/refusals.js';
 import { catchUpItems } from '../lane/current-lanes.js';
-import { keepRoom, roomTaken } from '../state/kept-room.js';
+import { forgetRoom, keepRoom } from '../state/kept-room.js';
 import { findOrMakeQueue } from '../state/queues.js';
 import { Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
@@ -126,8 +126,9 @@ class ParcelPlan {
 
   /** In all of its queues: room in one is of no use without room in the others. */
   #keepRoom(plans: ReadonlyMap<Queue, CapacityPlan>): void {
-    for (const [queue, { need }] of plans)
-      if (need.entries > 0) keepRoom(this.state, queue, this.source, need.entries, this.now);
+    const needed = [...plans].filter(([, { need }]) => need.entries > 0);
+    const entries = new Map(needed.map(([queue, { need }]) => [queue, need.entries]));
+    keepRoom(this.state, this.source, entries, this.now);
   }
 
   #lackOfLetters(followUps: readonly FollowUp[]): Refusal | undefined {
@@ -149,7 +150,7 @@ class ParcelPlan {
   /** Precondition: {@link check} found nothing, in this very step. */
   apply(followUps: readonly FollowUp[]): void {
     const { state, source, now } = this;
-    for (const queue of this.queues) roomTaken(state, queue, source);
+    forgetRoom(state, source);
     const batch = this.#areApart ? undefined : BatchWaits.of(followUps.map(({ item }) => item));
     for (const [at, { item }] of followUps.entries()) {
       const queue = this.#queueAt(at);

@@ -3,12 +3,11 @@ import type { Queue } from './records.js';
 
 /** Fires when nobody came for it: the partition has another home, or sends its parcel elsewhere. */
 export class KeptRoom extends Timer {
-  /** @param entries how many places the parcel needs @param source the partition from which it comes */
-  constructor(
-    readonly queue: Queue,
-    readonly source: number,
-    readonly entries: number,
-  ) {
+  /** How many places the parcel needs in each queue. */
+  entries: ReadonlyMap<Queue, number> = new Map();
+
+  /** @param source the partition from which it comes */
+  constructor(readonly source: number) {
     super();
   }
 

@@ -5,7 +5,7 @@ import { isDurable, type Policy } from '../contract/policy.js';
 import { limitRefusal } from '../contract/refusals.js';
 import type { LimitsChange } from '../contract/views.js';
 import { TokenBucket } from '../structures/token-bucket.js';
-import { forgetRoom } from './kept-room.js';
+import { forgetRoomIn } from './kept-room.js';
 import { STATES } from './lane-states.js';
 import { type Lane, Queue, type Stream } from './records.js';
 import { type CoreState, dropLane } from './state.js';
@@ -147,7 +147,7 @@ export function dropQueue(state: CoreState, queue: Queue): void {
   for (const lane of queue.lanes.values()) forgetIdle(state, lane);
   for (const lane of queue.keyless.values()) forgetIdle(state, lane);
   state.wheel.cancel(queue.gateTimer);
-  forgetRoom(state, queue);
+  forgetRoomIn(state, queue);
   state.queues.delete(queue.name);
   if (state.lastQueue === queue) state.lastQueue = undefined;
 }

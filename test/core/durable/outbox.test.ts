@@ -358,21 +358,58 @@ describe('S524: what the other queue does not take now', () => {
     recount(stage.core.inside, stage.now);
   });
 
-  it('has its places kept from other partitions, and they have theirs when it is there', () => {
-    const pair = refused();
-    const { stage } = pair.target;
-    const [parcel] = pair.parcels;
-    assert.ok(parcel !== undefined);
-    const [first] = parcel.followUps;
-    assert.ok(first !== undefined);
-    const other = { stamp: parcel.stamp, followUps: [{ ...first, item: { ...first.item, itemId: 'o', key: 'o' } }] };
-    stage.acquire('w', { queues: ['other'] });
-    assert.equal(pair.deliver([other], 3).refusal.kind, 'queue_full');
-    stage.acquire('w', { queues: ['other'] });
-    pair.deliver();
-    stage.acquire('w', { queues: ['other'] });
-    assert.equal(pair.deliver([other], 3).value.upTo, other.stamp);
-    assert.deepEqual(pair.there.slice(-3), ['a', 'b', 'o']);
+  /** A parcel of another partition, each follow-up for one of these queues. */
+  function parcelTo(...queues: readonly string[]): Parcel {
+    stamps += PARTITIONS;
+    const followUps = queues.map((queue, at) => away({ itemId: `${stamps}-${at}`, key: `${stamps}-${at}` }, queue));
+    return { stamp: stamps, followUps };
+  }
+  let stamps = 1_000;
+
+  function sender(stage: Lives['stage']) {
+    return (source: number, ...parcels: readonly Parcel[]): Call<DeliverAnswer> => {
+      const call = new Call<DeliverAnswer>();
+      stage.core.deliver({ source, parcels }, call, stage.now);
+      stage.carry();
+      recount(stage.core.inside, stage.now);
+      return call;
+    };
+  }
+
+  it('is taken in the order in which partitions were refused, however many more parcels one of them has', () => {
+    const { stage } = refused().target;
+    const sent = sender(stage);
+    const [other, third] = [3, 0];
+    const take = () => assert.equal(stage.acquire('w', { queues: ['other'] }).value.deliveries.length, 1);
+    stage.pass(3_000);
+    const many = [parcelTo('other'), parcelTo('other'), parcelTo('other')];
+    const one = parcelTo('other');
+    assert.equal(sent(other, ...many).refusal.kind, 'queue_full');
+    assert.equal(sent(third, one).refusal.kind, 'queue_full');
+    take();
+    assert.equal(sent(third, one).refusal.kind, 'queue_full', 'it is not its turn');
+    assert.equal(sent(other, ...many).value.upTo, many[0]?.stamp);
+    take();
+    assert.equal(sent(other, ...many.slice(1)).refusal.kind, 'queue_full', 'it is not its turn any more');
+    assert.equal(sent(third, one).value.upTo, one.stamp);
+    take();
+    assert.equal(sent(other, ...many.slice(1)).value.upTo, many[1]?.stamp);
+  });
+
+  it('for two queues waits for no other one that waits for it', () => {
+    const two = { durable: true, maxWaiting: 1, lease: 60_000 };
+    const { stage } = new Pair(HERE, { queues: { left: two, right: two } }).target;
+    for (const queue of ['left', 'right']) stage.submit('s', [{}], queue);
+    const sent = sender(stage);
+    const [right, both, left] = [parcelTo('right'), parcelTo('left', 'right'), parcelTo('left')];
+    assert.equal(sent(0, right).refusal.kind, 'queue_full');
+    assert.equal(sent(3, both).refusal.kind, 'queue_full');
+    for (const queue of ['left', 'right']) stage.acquire('w', { queues: [queue] });
+    // It goes by other routes now, and needs another queue: where it stands in the line it stays.
+    assert.equal(sent(0, left).value.upTo, left.stamp);
+    assert.equal(sent(3, both).refusal.kind, 'queue_full');
+    stage.acquire('w', { queues: ['left'] });
+    assert.equal(sent(3, both).value.upTo, both.stamp);
   });
 
   it('comes alone where the queue never has room for all of an Ack', () => {
