@@ -32,8 +32,10 @@ export class FallBacks {
       if (now === undefined || (now.owner === guard.owner && now.seq === guard.seq)) continue;
       const risk = this.#risks.get(partition);
       const lostGuard = risk !== undefined && risk.lost.epoch >= guard.epoch ? risk.lost : guard;
+      // One that still loads has read less than it would have to put back.
       const home = this.processes().find(
-        (one) => !one.isDead && one.member.guardOf(partition)?.owner === lostGuard.owner,
+        ({ isDead, member }) =>
+          !isDead && member.guardOf(partition)?.owner === lostGuard.owner && member.standing(partition) !== 'loading',
       );
       if (home === undefined || lostGuard.owner === '') this.#excuse(partition, 'nobody is its home');
       else this.#risks.set(partition, { lost: lostGuard, home, since: this.now() });

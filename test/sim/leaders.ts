@@ -257,6 +257,7 @@ export class Career {
     if (term.office !== undefined) {
       if (now >= term.office.until) return this.#stop(term);
       term.office.until = Math.max(term.office.until, until);
+      if (term.isExecuting) this.ledger.works(term.office);
       return;
     }
     if (now >= until) return;
@@ -282,8 +283,18 @@ export class Career {
       if (term.isOver) return;
       if (lot < 6) this.#handOver(term);
       else if (lot < 8) this.#die(term);
-      else this.#say(term.token, { kind: 'yield', failed: lot === 8 }, () => undefined);
+      else this.#yield(term, lot === 8);
     });
+  }
+
+  /** Until that was heard: who is not asked to hand over leads on. */
+  #yield(term: Held, failed: boolean): void {
+    if (term.isOver) return;
+    let isHeard = false;
+    this.#say(term.token, { kind: 'yield', failed }, () => {
+      isHeard = true;
+    });
+    this.#later(1_000, () => isHeard || this.#yield(term, failed));
   }
 
   #handOver(term: Held): void {
