@@ -23,8 +23,9 @@ export function contentHash(texts: readonly string[], payload: Payload): number 
   }
   const { length } = payload;
   const whole = length & ~3;
+  const isText = isByteText(payload);
   for (let at = 0; at < whole; at += 4) {
-    const mixture = mixtureOf(isByteText(payload) ? wordOfText(latin1Of(payload), at) : wordAt(payload, at));
+    const mixture = mixtureOf(isText ? wordOfText(latin1Of(payload), at) : wordAt(payload, at));
     low = nextLow(low, mixture);
     high = nextHigh(high, mixture);
   }
