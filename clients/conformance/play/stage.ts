@@ -23,6 +23,8 @@ export interface Call {
   readonly since: number;
 }
 
+/** The first client of a player loads its transport: a virtual machine that has just started, on a busy machine. */
+const OPENING_MS = 60_000;
 /** How long a client may take to close at the end, ms: its handlers and items have a tenth of a second. */
 const CLOSING_MS = 10_000;
 const LAST_TIMEOUT_MS = 100;
@@ -100,7 +102,7 @@ export class Stage {
       const member = this.member(player === undefined ? undefined : String(player));
       const open = filled({ client, ...args }, this.bindings);
       const { answer } = this.open(member, isFields(open) ? open : {});
-      const opened = await within(CLOSING_MS, `client ${client} is open`, answer);
+      const opened = await within(OPENING_MS, `client ${client} is open`, answer);
       if ('error' in opened) throw new Error(`client ${client} cannot be opened: ${JSON.stringify(opened.error)}`);
     }
   }
