@@ -45,7 +45,7 @@ export function fire(state: CoreState, timer: CoreTimer, now: number): void {
     case 'gate':
       return markDirty(state, timer.queue);
     case 'kept_room':
-      return forgetRoom(state, timer.source);
+      return forgetRoom(state, timer);
     case 'news':
       // The end of the step, which follows, is what it wakes.
       return;

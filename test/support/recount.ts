@@ -96,8 +96,9 @@ class Recount {
   #checkKeptRoom(): void {
     for (const [source, kept] of this.state.keptRoom) {
       ok(kept.source === source && isLinked(kept), 'kept places are given up');
-      for (const queue of kept.entries.keys())
-        equal(this.state.queues.get(queue.name), queue, 'places of a queue that is there');
+      const { claim } = kept;
+      if (claim !== undefined)
+        equal(this.state.queues.get(claim.queue.name), claim.queue, 'places of a queue that is there');
     }
   }
 

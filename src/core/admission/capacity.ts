@@ -173,12 +173,12 @@ export function countsLanes(state: CoreState, items: number): boolean {
  * lack it, even where the limit is exceeded: what came back, or was restored, may exceed it, and a resend must still be
  * answered (S100, I10). What other cores of the process use counts too (S273).
  *
- * @param source of a parcel: the partition from which it comes, for which places may be kept
+ * @param kept how many places of the queue are kept for others
  */
-export function lacks(state: CoreState, queue: Queue, need: Need, source?: number): Lack | undefined {
+export function lacks(state: CoreState, queue: Queue, need: Need, kept = roomKept(state, queue)): Lack | undefined {
   const { elsewhere } = state;
   const { payloadMemoryBytes, busyLanes, dependencies } = state.settings.limits;
-  const taken = need.entries === 0 ? 0 : queue.waiting + need.entries + roomKept(state, queue, source);
+  const taken = need.entries === 0 ? 0 : queue.waiting + need.entries + kept;
   if (taken > queue.policy.maxWaiting) return 'queue';
   if (need.bytes > 0 && state.payloadBytes + elsewhere.payloadBytes + need.bytes > payloadMemoryBytes) return 'memory';
   if (need.lanes > 0 && state.busyLanes + elsewhere.busyLanes + need.lanes > busyLanes) return 'lanes';

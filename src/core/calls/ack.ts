@@ -171,7 +171,8 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
   for (const [queue, { need }] of plans) {
     bytes += need.bytes;
     lanes += need.lanes;
-    const lack = lacks(state, queue, { ...need, bytes, lanes, dependencies });
+    // What is kept does not count: the turn that this Ack ends may be what keeps the queue full.
+    const lack = lacks(state, queue, { ...need, bytes, lanes, dependencies }, 0);
     if (lack !== undefined) return lackRefusal(state, queue, lack);
   }
   return cannotSend(state, request.followUps, bytes);

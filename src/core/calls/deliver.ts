@@ -11,7 +11,7 @@ import type { FollowUp, Refusal, Reply } from '../contract/model.js';
 import type { DeliverAnswer, DeliverRequest, Parcel } from '../contract/parcels.js';
 import { DRAINING, lettersFull } from '../contract/refusals.js';
 import { catchUpItems } from '../lane/current-lanes.js';
-import { forgetRoom, keepRoom } from '../state/kept-room.js';
+import { keepRoom, roomKept, roomTaken } from '../state/kept-room.js';
 import { findOrMakeQueue } from '../state/queues.js';
 import { Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
@@ -115,20 +115,21 @@ class ParcelPlan {
     for (const [queue, { need }] of plans) {
       bytes += need.bytes;
       lanes += need.lanes;
-      const isAlone = need.entries > queue.policy.maxWaiting && queue.waiting === 0;
+      const kept = roomKept(this.state, queue, this.source);
+      const isAlone = need.entries > queue.policy.maxWaiting && queue.waiting + kept === 0;
       const entries = isAlone ? 0 : need.entries;
-      const lack = lacks(this.state, queue, { ...need, entries, bytes, lanes, dependencies }, this.source);
+      const lack = lacks(this.state, queue, { ...need, entries, bytes, lanes, dependencies }, kept);
       if (lack === 'queue') this.#keepRoom(plans);
       if (lack !== undefined) return lackRefusal(this.state, queue, lack);
     }
     return undefined;
   }
 
-  /** In all of its queues: room in one is of no use without room in the others. */
   #keepRoom(plans: ReadonlyMap<Queue, CapacityPlan>): void {
-    const needed = [...plans].filter(([, { need }]) => need.entries > 0);
-    const entries = new Map(needed.map(([queue, { need }]) => [queue, need.entries]));
-    keepRoom(this.state, this.source, entries, this.now);
+    const [first, ...others] = [...plans].filter(([, { need }]) => need.entries > 0);
+    if (first === undefined || others.length > 0) return;
+    const [queue, { need }] = first;
+    keepRoom(this.state, this.source, queue, need.entries, this.now);
   }
 
   #lackOfLetters(followUps: readonly FollowUp[]): Refusal | undefined {
@@ -150,7 +151,7 @@ class ParcelPlan {
   /** Precondition: {@link check} found nothing, in this very step. */
   apply(followUps: readonly FollowUp[]): void {
     const { state, source, now } = this;
-    forgetRoom(state, source);
+    roomTaken(state, source, now);
     const batch = this.#areApart ? undefined : BatchWaits.of(followUps.map(({ item }) => item));
     for (const [at, { item }] of followUps.entries()) {
       const queue = this.#queueAt(at);

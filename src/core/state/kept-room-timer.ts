@@ -1,12 +1,12 @@
 import { Timer } from '../structures/timing-wheel.js';
 import type { Queue } from './records.js';
 
-/** Fires when nobody came for it: the partition has another home, or sends its parcel elsewhere. */
+/** What a partition is kept. Fires when nobody came for it, or when it has rested. */
 export class KeptRoom extends Timer {
-  /** How many places the parcel needs in each queue. */
-  entries: ReadonlyMap<Queue, number> = new Map();
+  /** Unset: it rests, and stands in no line. */
+  claim: { readonly queue: Queue; readonly places: number; readonly since: number } | undefined = undefined;
 
-  /** @param source the partition from which it comes */
+  /** @param source the partition from which the parcel comes */
   constructor(readonly source: number) {
     super();
   }

@@ -344,17 +344,49 @@ describe('S524: what the other queue does not take now', () => {
     recount(stage.core.inside, stage.now);
   });
 
-  it('has places kept for 3 s after it was sent last, then whoever waits gets them', () => {
+  it('has places kept for 7 s after it was sent last, then whoever waits gets them', () => {
     const pair = refused();
     const { stage } = pair.target;
     stage.acquire('w', { queues: ['other'] });
-    const waits = stage.submit('patient', [{ key: 'p' }], 'other', 10_000);
+    const waits = stage.submit('patient', [{ key: 'p' }], 'other', 30_000);
     stage.pass(2_000);
     pair.deliver();
-    stage.pass(2_999);
+    stage.pass(6_999);
     assert.ok(waits.open);
     stage.pass(1);
     assert.equal(waits.value.results[0]?.decision, 'accept');
+    recount(stage.core.inside, stage.now);
+  });
+
+  it('has places kept for 10 s, then others have the same chance for 5 s: what must leave first may need a place', () => {
+    const pair = refused();
+    const { stage } = pair.target;
+    stage.acquire('w', { queues: ['other'] });
+    const waits = stage.submit('worker', [{ key: 'p' }], 'other', 60_000);
+    for (let sent = 1; sent <= 10; sent++) {
+      assert.ok(waits.open, `after ${sent - 1} s`);
+      stage.pass(1_000);
+      pair.deliver();
+      recount(stage.core.inside, stage.now);
+    }
+    assert.equal(waits.value.results[0]?.decision, 'accept');
+    stage.acquire('w', { queues: ['other'] });
+    const next = stage.submit('worker', [{ key: 'q' }], 'other', 60_000);
+    assert.equal(next.value.results[0]?.decision, 'accept', 'it rests');
+    stage.pass(5_000);
+    pair.deliver();
+    stage.acquire('w', { queues: ['other'] });
+    assert.equal(stage.submit('greedy', [{}], 'other').refusal.kind, 'queue_full', 'it has its turn again');
+    recount(stage.core.inside, stage.now);
+  });
+
+  it('keeps nothing from an Ack of a worker here: its turn may be what keeps the queue full', () => {
+    const pair = refused();
+    const { stage } = pair.target;
+    const [delivery] = stage.acquire('w', { queues: ['other'] }).value.deliveries;
+    const { token, key } = delivery?.turn ?? assert.fail('no turn');
+    const followUps: FollowUp[] = [{ queue: 'other', item: newItem({ key: 'next' }) }];
+    assert.equal(stage.ack('w', { queue: 'other', key, token, followUps }).value.followUps[0]?.decision, 'accept');
     recount(stage.core.inside, stage.now);
   });
 
@@ -381,7 +413,7 @@ describe('S524: what the other queue does not take now', () => {
     const sent = sender(stage);
     const [other, third] = [3, 0];
     const take = () => assert.equal(stage.acquire('w', { queues: ['other'] }).value.deliveries.length, 1);
-    stage.pass(3_000);
+    stage.pass(7_000);
     const many = [parcelTo('other'), parcelTo('other'), parcelTo('other')];
     const one = parcelTo('other');
     assert.equal(sent(other, ...many).refusal.kind, 'queue_full');
@@ -396,20 +428,28 @@ describe('S524: what the other queue does not take now', () => {
     assert.equal(sent(other, ...many.slice(1)).value.upTo, many[1]?.stamp);
   });
 
-  it('for two queues waits for no other one that waits for it', () => {
-    const two = { durable: true, maxWaiting: 1, lease: 60_000 };
-    const { stage } = new Pair(HERE, { queues: { left: two, right: two } }).target;
-    for (const queue of ['left', 'right']) stage.submit('s', [{}], queue);
+  it('for two queues has nothing kept: one of them may stand still', () => {
+    const one = { durable: true, maxWaiting: 1, lease: 60_000 };
+    const { stage } = new Pair(HERE, { queues: { still: one, moves: one } }).target;
     const sent = sender(stage);
-    const [right, both, left] = [parcelTo('right'), parcelTo('left', 'right'), parcelTo('left')];
-    assert.equal(sent(0, right).refusal.kind, 'queue_full');
-    assert.equal(sent(3, both).refusal.kind, 'queue_full');
-    for (const queue of ['left', 'right']) stage.acquire('w', { queues: [queue] });
-    // It goes by other routes now, and needs another queue: where it stands in the line it stays.
-    assert.equal(sent(0, left).value.upTo, left.stamp);
-    assert.equal(sent(3, both).refusal.kind, 'queue_full');
-    stage.acquire('w', { queues: ['left'] });
-    assert.equal(sent(3, both).value.upTo, both.stamp);
+    for (const queue of ['still', 'moves']) stage.submit('s', [{}], queue);
+    assert.equal(sent(3, parcelTo('still', 'moves')).refusal.kind, 'queue_full');
+    stage.acquire('w', { queues: ['moves'] });
+    assert.equal(stage.submit('s', [{}], 'moves').value.results[0]?.decision, 'accept');
+  });
+
+  it('that never fits comes alone, and not before those that were refused first', () => {
+    const { stage } = refused().target;
+    const sent = sender(stage);
+    stage.pass(7_000);
+    const [small, large] = [parcelTo('other'), parcelTo('other', 'other', 'other')];
+    assert.equal(sent(3, small).refusal.kind, 'queue_full');
+    assert.equal(sent(0, large).refusal.kind, 'queue_full');
+    for (let taken = 0; taken < 2; taken++) stage.acquire('w', { queues: ['other'] });
+    assert.equal(sent(0, large).refusal.kind, 'queue_full');
+    assert.equal(sent(3, small).value.upTo, small.stamp);
+    stage.acquire('w', { queues: ['other'] });
+    assert.equal(sent(0, large).value.upTo, large.stamp);
   });
 
   it('comes alone where the queue never has room for all of an Ack', () => {
