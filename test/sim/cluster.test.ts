@@ -52,7 +52,8 @@ describe('a cluster whose members die, whose store falls back and whose network 
         `${sum((one) => one.flows)} follow-ups in other groups, ${sum((one) => one.afters)} that waited for one of another, ${sum((one) => one.terms)} terms, ${sum((one) => one.termsTakenOver)} after another home, ${sum((one) => one.termsHandedOver)} handed over`,
     );
     assert.ok(sum((one) => one.recounts) > 100 * length, 'homes are recounted, and what they use together');
-    // A world in which nothing happens would find nothing.
+    // A world in which nothing happens would find nothing. Of one or two worlds the sums say little: not in each people come in time.
+    if (length < 4) return;
     assert.ok(sum((one) => one.takenOver) > length, 'homes change');
     assert.ok(sum((one) => one.pinned) > length, 'people move partitions');
     assert.ok(sum((one) => one.usedAhead) > length, 'partitions are opened with rows that were read ahead');
