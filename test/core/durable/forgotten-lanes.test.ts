@@ -292,8 +292,12 @@ function inAnyOrder(_: string, value: unknown): unknown {
 }
 
 const { KEYTURN_SEED } = env;
+/** Seeds differ: the sums of fewer say little. */
+const FEWEST = 12;
 const SEEDS =
-  KEYTURN_SEED === undefined ? Array.from({ length: runsOf(40) }, (_, run) => 500 + run) : [Number(KEYTURN_SEED)];
+  KEYTURN_SEED === undefined
+    ? Array.from({ length: Math.max(FEWEST, runsOf(40)) }, (_, run) => 500 + run)
+    : [Number(KEYTURN_SEED)];
 
 describe('lanes that are forgotten', () => {
   it(`${SEEDS.length} seeds: no call is answered with what another one was, and nothing is left of them on disk`, () => {
@@ -308,7 +312,6 @@ describe('lanes that are forgotten', () => {
       again += story.again;
       forgotten += story.forgotten;
     }
-    // Seeds differ: the first six have nine each.
-    assert.ok(again > SEEDS.length && forgotten > 5 * SEEDS.length, `${again} again, ${forgotten} forgotten`);
+    assert.ok(again > SEEDS.length && forgotten > 10 * SEEDS.length, `${again} again, ${forgotten} forgotten`);
   });
 });
