@@ -14,6 +14,11 @@ import { CuttingProxy } from './cutting-proxy.js';
 
 const LONG = 600_000;
 const NOTHING = Buffer.alloc(0);
+/**
+ * Longer than any answer takes, ms. A server that is asked twice to end a session may welcome the second connection while it still ends
+ * that session, and then never answers there: only a deadline ends this wait.
+ */
+const PATIENT = 10_000;
 
 function member(id: string, differences: Partial<Member> = {}): Member {
   const about = { name: id, address: '10.0.0.1:7423', grpc: '', version: '0.1.0', format: 1, weight: 1 };
@@ -38,16 +43,21 @@ describe('the registry in ZooKeeper', needs([JAVA, ZOOKEEPER]), () => {
     return new ZooKeeperScene<Registry>(t, server());
   }
 
-  async function open(t: TestContext, { clock, cluster }: ZooKeeperScene<Registry>, url: string): Promise<Registry> {
+  async function open(
+    t: TestContext,
+    { clock, cluster }: ZooKeeperScene<Registry>,
+    url: string,
+    deadline = HELD,
+  ): Promise<Registry> {
     // Watches end with the session that reads: on a machine that is busy for longer than its usual time nobody would be told.
-    const registry = await openZooKeeperRegistry(url, { cluster, clock, deadline: HELD, session: LONG });
+    const registry = await openZooKeeperRegistry(url, { cluster, clock, deadline, session: LONG });
     t.after(() => registry.close());
     return registry;
   }
 
   // What is done is done again until it is known to be done; a member that was over has another id, as in a sidecar.
   async function lives(t: TestContext, scene: ZooKeeperScene<Registry>, port: number): Promise<void> {
-    const registry = await again(() => open(t, scene, `zookeeper://127.0.0.1:${port}`));
+    const registry = await again(() => open(t, scene, `zookeeper://127.0.0.1:${port}`, PATIENT));
     const nodes = () => scene.raw.names(`/${scene.cluster}/members`);
     const home = (epoch: number) => ({ partition: 3, epoch, member: 'a', address: 'a:1' });
     await again(() => registry.join(member('a'), LONG));
