@@ -1,4 +1,4 @@
-/** A Redis Cluster of the test's own: masters, a replica of each or none, all on loopback. */
+/** A Redis Cluster of the test's own: masters, replicas of each or none, all on loopback. */
 import { slotOf } from '../../src/cluster/redis/places/slot.js';
 import { LossyProxy } from './cluster/lossy-proxy.js';
 import { RawRedis } from './cluster/raw-redis.js';
@@ -13,7 +13,7 @@ const NODE_TIMEOUT = { alone: 15_000, replaced: 3_000 } as const;
 
 export interface ClusterOptions {
   /** Of each master. */
-  readonly replicas?: 0 | 1;
+  readonly replicas?: 0 | 1 | 2;
   /** Of all servers. */
   readonly settings?: readonly string[];
   /** Everybody, replicas too, is told of a proxy instead of each server; what it cuts is what a replica gets. */
@@ -201,7 +201,7 @@ export class TestRedisCluster {
     });
     if (replicas > 0)
       for (const [at, node] of nodes.slice(MASTERS).entries())
-        await node.raw.ask('CLUSTER', 'REPLICATE', (await masters[at]?.id()) ?? '');
+        await node.raw.ask('CLUSTER', 'REPLICATE', (await masters[at % MASTERS]?.id()) ?? '');
     await this.#until('it is whole', async () => {
       const seen = await Promise.all(
         nodes.map(async ({ raw }) => [

@@ -6,10 +6,9 @@ import type { Claimed, ClusterStore, PartitionStore } from '../../../src/cluster
 import { JournalError } from '../../../src/local/journal/journal.js';
 import { itemRow, puts } from '../../local/journal/rows.js';
 import { claim, rowsOf } from '../store-place.js';
-import type { Scene } from './scenes.js';
+import { CLUSTER, type Scene } from './scenes.js';
 import type { Loss } from './table.js';
 
-const CLUSTER = 'c';
 /** Of the row that is written when all is well again. */
 const AFTERWARDS = 1_000;
 

@@ -35,6 +35,8 @@ const SHOWN: readonly (readonly [NeededProgram, Setting, Event])[] = [
   [VALKEY, 'unwaited', 'gone'],
   [REDIS, 'sentinels', 'gone'],
   [REDIS, 'sentinelsUnwaited', 'gone'],
+  [REDIS, 'redisCluster', 'gone'],
+  [REDIS, 'redisClusterUnwaited', 'gone'],
   [POSTGRES, 'postgres', 'back'],
   [POSTGRES, 'postgres', 'gone'],
   [POSTGRES, 'asynchronous', 'gone'],
@@ -47,6 +49,8 @@ const BY_HAND: typeof SHOWN = [
   [REDIS, 'unwaited', 'back'],
   [REDIS, 'sentinels', 'back'],
   [REDIS, 'sentinelsUnwaited', 'back'],
+  [REDIS, 'redisCluster', 'back'],
+  [REDIS, 'redisClusterUnwaited', 'back'],
   [POSTGRES, 'asynchronous', 'back'],
   [POSTGRES, 'synchronous', 'back'],
 ];
@@ -56,7 +60,8 @@ describe('S541: what can be lost', { concurrency: 3 }, () => {
   for (const [program, setting, event] of env['KEYTURN_LOSSES'] === 'all' ? [...SHOWN, ...BY_HAND] : SHOWN)
     it(`${setting} (${program.name}), ${event}`, needs([program]), async (t) => {
       const scene = await SCENES[setting](t, program);
-      const [lives, dies] = [await Home.open(t, scene, 0), await Home.open(t, scene, 1)];
+      const [one, other] = scene.partitions ?? [0, 1];
+      const [lives, dies] = [await Home.open(t, scene, one), await Home.open(t, scene, other)];
       for (const home of [lives, dies]) await home.write(BEFORE);
       await scene.lag();
       // What is lost has to be answered first; where nothing is to be lost it may be that nothing is answered any more.

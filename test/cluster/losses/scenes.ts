@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { openStore } from '../../../src/cluster/engines/open.js';
+import { ownKey } from '../../../src/cluster/store/redis/keys.js';
 import { until } from '../../cli/keyturn-process.js';
 import { LossyProxy } from '../../support/cluster/lossy-proxy.js';
 import { RawPostgres } from '../../support/cluster/raw-postgres.js';
@@ -9,12 +10,20 @@ import { RawRedis } from '../../support/cluster/raw-redis.js';
 import type { NeededProgram } from '../../support/needed-program.js';
 import { TestPostgres } from '../../support/postgres.js';
 import { TestRedis } from '../../support/redis.js';
+import { type ClusterNode, TestRedisCluster } from '../../support/redis-cluster.js';
 import { TestSentinels } from '../../support/sentinel.js';
 import type { Setting } from './table.js';
+
+/** Of the cluster that is in the store. */
+export const CLUSTER = 'c';
+/** Among so many are two at one of three masters. */
+const PARTITIONS = 4;
 
 export interface Scene {
   /** For `store`. */
   readonly url: string;
+  /** Two that are at the server to which it happens. Unset: all are. */
+  readonly partitions?: readonly [number, number];
   readonly replicas: number | 'auto';
   /** What is written from now on comes no further than is answered for: to no replica that nobody waits for, to no disk. */
   lag(): Promise<void>;
@@ -39,6 +48,8 @@ export const SCENES: Readonly<Record<Setting, Start>> = {
   unwaited: (t, program) => redisPair(t, program, 0),
   sentinels: (t) => sentinels(t, 'auto'),
   sentinelsUnwaited: (t) => sentinels(t, 0),
+  redisCluster: (t) => redisCluster(t, 'auto'),
+  redisClusterUnwaited: (t) => redisCluster(t, 0),
   postgres: (t) => postgresAlone(t),
   asynchronous: (t) => postgresPair(t, 'auto', false),
   notAsked: (t) => postgresPair(t, 0, true),
@@ -126,6 +137,42 @@ async function sentinels(t: TestContext, replicas: number | 'auto'): Promise<Sce
     },
     gone,
   };
+}
+
+async function redisCluster(t: TestContext, replicas: number | 'auto'): Promise<Scene> {
+  const servers = await TestRedisCluster.start(t, { replicas: 2, settings: ALWAYS });
+  const { master, partitions } = await together(servers);
+  const gone = async (): Promise<void> => {
+    await servers.kill(master);
+    // Until another one has its slots.
+    await servers.masterOf(ownKey(CLUSTER, partitions[0]));
+  };
+  return {
+    url: servers.url,
+    partitions,
+    replicas,
+    lag: () => leaveReplicasBehind(t, master.redis, 2),
+    // Too late to be the master again, as behind sentinels.
+    async back() {
+      await gone();
+      await servers.restart();
+    },
+    gone,
+  };
+}
+
+/** Two partitions whose slots are at one master. */
+async function together(
+  servers: TestRedisCluster,
+): Promise<{ readonly master: ClusterNode; readonly partitions: readonly [number, number] }> {
+  const first = new Map<ClusterNode, number>();
+  for (let partition = 0; partition < PARTITIONS; partition += 1) {
+    const master = await servers.masterOf(ownKey(CLUSTER, partition));
+    const other = first.get(master);
+    if (other !== undefined) return { master, partitions: [other, partition] };
+    first.set(master, partition);
+  }
+  throw new Error('there are more than three masters');
 }
 
 async function postgresAlone(t: TestContext): Promise<Scene> {

@@ -82,6 +82,16 @@ export const ROWS = {
     last: 'what the replica had not received',
     losses: { back: LAST, gone: LAST },
   },
+  redisCluster: {
+    setting: 'Redis Cluster, `replicas` 1 or more (`auto` with 2 replicas of each master is 1)',
+    last: '',
+    losses: { back: NOTHING, gone: NOTHING },
+  },
+  redisClusterUnwaited: {
+    setting: 'the same, `replicas: 0` (`auto` with 1 replica of each)',
+    last: 'what the replica had not received',
+    losses: { back: LAST, gone: LAST },
+  },
   postgres: {
     setting: 'PostgreSQL alone',
     last: '',
