@@ -9,7 +9,7 @@ import { expire, watchDue } from './lane/expiry.js';
 import { closedGate } from './lane/gates.js';
 import { forgetGroups } from './leaders/groups.js';
 import { goOn } from './leaders/terms.js';
-import { forgetRoom } from './state/kept-room.js';
+import { keptRoomDue } from './state/kept-room.js';
 import { markDirty } from './state/marks.js';
 import { keepHouse } from './state/queues.js';
 import type { Caller } from './state/records.js';
@@ -45,7 +45,7 @@ export function fire(state: CoreState, timer: CoreTimer, now: number): void {
     case 'gate':
       return markDirty(state, timer.queue);
     case 'kept_room':
-      return forgetRoom(state, timer);
+      return keptRoomDue(state, timer, now);
     case 'news':
       // The end of the step, which follows, is what it wakes.
       return;

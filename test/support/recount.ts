@@ -94,11 +94,17 @@ class Recount {
   }
 
   #checkKeptRoom(): void {
-    for (const [source, kept] of this.state.keptRoom) {
-      ok(kept.source === source && isLinked(kept), 'kept places are given up');
-      const { claim } = kept;
-      if (claim !== undefined)
-        equal(this.state.queues.get(claim.queue.name), claim.queue, 'places of a queue that is there');
+    const sources = new Set<number>();
+    for (const [queue, kept] of this.state.keptRoom) {
+      equal(this.state.queues.get(queue.name), queue, 'places of a queue that is there');
+      ok(kept.queue === queue && isLinked(kept), 'kept places are given up');
+      const [first] = kept.line.values();
+      ok(kept.places <= (kept.rests ? 0 : (first?.places ?? 0)), 'no more is kept than the first needs');
+      for (const [source, { places }] of kept.line) {
+        ok(!sources.has(source), `partition ${source} stands in one line`);
+        sources.add(source);
+        ok(places <= queue.policy.maxWaiting, 'nothing is kept for what cannot come');
+      }
     }
   }
 

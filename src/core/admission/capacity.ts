@@ -192,7 +192,7 @@ export function lackRefusal(state: CoreState, queue: Queue, lack: Lack): Refusal
   const { payloadMemoryBytes, busyLanes, dependencies } = state.settings.limits;
   switch (lack) {
     case 'queue':
-      return queueFull(queue.name, queue.policy.maxWaiting);
+      return queueFull(queue.name, queue.policy.maxWaiting, roomKept(state, queue));
     case 'memory':
       return memoryFull(payloadMemoryBytes);
     case 'lanes':

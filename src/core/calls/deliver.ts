@@ -129,6 +129,8 @@ class ParcelPlan {
     const [first, ...others] = [...plans].filter(([, { need }]) => need.entries > 0);
     if (first === undefined || others.length > 0) return;
     const [queue, { need }] = first;
+    // It comes when nothing waits.
+    if (need.entries > queue.policy.maxWaiting) return;
     keepRoom(this.state, this.source, queue, need.entries, this.now);
   }
 
@@ -151,7 +153,7 @@ class ParcelPlan {
   /** Precondition: {@link check} found nothing, in this very step. */
   apply(followUps: readonly FollowUp[]): void {
     const { state, source, now } = this;
-    roomTaken(state, source, now);
+    roomTaken(state, source);
     const batch = this.#areApart ? undefined : BatchWaits.of(followUps.map(({ item }) => item));
     for (const [at, { item }] of followUps.entries()) {
       const queue = this.#queueAt(at);

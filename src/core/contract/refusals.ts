@@ -52,8 +52,10 @@ export function tooManyFar(): Refusal {
   };
 }
 
-export function queueFull(queue: string, limit: number): Refusal {
-  const description = `queue ${queue} holds as many waiting entries as max_waiting allows: ${limit}`;
+/** @param kept places that nobody has and that are kept for others */
+export function queueFull(queue: string, limit: number, kept = 0): Refusal {
+  const others = kept === 0 ? '' : `, with ${kept} that are kept for follow-ups from other groups, which wait for room`;
+  const description = `queue ${queue} holds as many waiting entries as max_waiting allows: ${limit}${others}`;
   return { kind: 'queue_full', subject: queue, limit, description, retryAfter: RETRY_SOON };
 }
 

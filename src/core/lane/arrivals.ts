@@ -191,9 +191,10 @@ function lineUp(
 function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry | undefined): boolean {
   const { queue } = lane;
   if (superseded instanceof Caller) return true;
-  if (superseded === undefined && queue.waiting + roomKept(state, queue) >= queue.policy.maxWaiting) {
+  const kept = roomKept(state, queue);
+  if (superseded === undefined && queue.waiting + kept >= queue.policy.maxWaiting) {
     queue.counters.rejected.queue_full += 1;
-    refuse(state, asker, queueFull(queue.name, queue.policy.maxWaiting), queue.tellsLate);
+    refuse(state, asker, queueFull(queue.name, queue.policy.maxWaiting, kept), queue.tellsLate);
     return false;
   }
   const refusal = mayNotWait(state, 'caller');

@@ -1,17 +1,43 @@
 import { Timer } from '../structures/timing-wheel.js';
 import type { Queue } from './records.js';
 
-/** What a partition is kept. Fires when nobody came for it, or when it has rested. */
-export class KeptRoom extends Timer {
-  /** Unset: it rests, and stands in no line. */
-  claim: { readonly queue: Queue; readonly places: number; readonly since: number } | undefined = undefined;
+/** A partition whose parcel was refused, because the queue is full. */
+interface Claim {
+  /** That the parcel needs. */
+  readonly places: number;
+  /** When it was refused last. */
+  readonly at: number;
+}
 
-  /** @param source the partition from which the parcel comes */
-  constructor(readonly source: number) {
+/**
+ * Who comes again to one queue, and what is kept for the first of them. Fires when that one was silent for too long, at the end of a
+ * rest, and when nobody has come for a while.
+ */
+export class KeptRoom extends Timer {
+  /** By the partitions they come from; the first one is the one for which places are kept. */
+  readonly line = new Map<number, Claim>();
+  /** Places that are kept. 0 while it rests, and when nobody is in the line. */
+  places = 0;
+  /** The next place that comes free is theirs who ask all the time. */
+  isTurnOfOthers = false;
+  /** A place came free since {@link movedAt}, and was needed. */
+  hasMoved = false;
+  /** When that was last seen. */
+  movedAt = 0;
+  /** Nothing is kept: it led to nothing. */
+  rests = false;
+  /** How often that was so, one time after the other. */
+  rested = 0;
+
+  constructor(readonly queue: Queue) {
     super();
   }
 
   get kind(): 'kept_room' {
     return 'kept_room';
+  }
+
+  get first(): number | undefined {
+    return this.line.keys().next().value;
   }
 }

@@ -1,6 +1,7 @@
 /** Places in lines, and what is counted with them. */
 
 import { Line } from '../structures/line.js';
+import { placeFree } from './kept-room.js';
 import { type CountedState, STATES } from './lane-states.js';
 import { markRoom } from './marks.js';
 import { Caller, type Entry, type Lane } from './records.js';
@@ -46,6 +47,7 @@ function countOut(state: CoreState, entry: Entry): void {
   const queue = entry.lane.queue;
   if (entry instanceof Caller) stopWaiting(state, entry);
   else queue.waitingItems -= 1;
+  if (state.keptRoom.size > 0) placeFree(state, queue);
   markRoom(state, queue);
 }
 

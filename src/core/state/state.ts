@@ -61,8 +61,8 @@ export class CoreState {
   readonly dependencies: Dependencies = new Dependencies(this);
   /** What goes to other partitions, and what came from them. */
   readonly outgoing = new Outgoing();
-  /** Partitions for whose parcels places are kept, in the order in which they were refused, or that rest. Only `kept-room.ts` writes it. */
-  readonly keptRoom = new Map<number, KeptRoom>();
+  /** Queues to which parcels come again that were refused. Only `kept-room.ts` writes it. */
+  readonly keptRoom = new Map<Queue, KeptRoom>();
   /** Wakes the core while items have still to learn that what they wait for has ended. */
   readonly newsTimer = new NewsTimer();
   /** Those that a hello can take up: with a stream, or broken with turns that still live. By their ids. */
