@@ -124,7 +124,7 @@ func submitResults(from []*pb.SubmitResult) ([]SubmitResult, error) {
 		}
 		results[at] = SubmitResult{
 			ItemID: one.ItemId, Decision: decision, Reason: reasons[one.Reason], SurvivorID: one.SurvivorId,
-			SupersededID: one.SupersededId, RetryAfter: one.RetryAfter.AsDuration(),
+			SupersededID: one.SupersededId, RetryAfter: one.RetryAfter.AsDuration(), OnItsWay: one.OnItsWay,
 		}
 	}
 	return results, nil

@@ -208,4 +208,7 @@ type SubmitResult struct {
 	SupersededID string
 	// RetryAfter says with ReasonTooSoon when it is worth submitting again.
 	RetryAfter time.Duration
+	// OnItsWay says with DecisionAccept that it is a follow-up to another group of a cluster: it is submitted there later,
+	// once; what its queue decides is not told.
+	OnItsWay bool
 }

@@ -132,6 +132,7 @@ const RESULT: Shapes = {
   survivor_id: pattern(),
   superseded_id: pattern(),
   retry_after_ms: pattern(),
+  on_its_way: pattern(),
 };
 const RESULTS = pattern({ results: pattern(RESULT) });
 const DECLINED: Shapes = {

@@ -35,6 +35,13 @@ func put(into fields, name string, value any) {
 	into[name] = value
 }
 
+// putIf is for what is said by being there.
+func putIf(into fields, name string, value bool) {
+	if value {
+		into[name] = true
+	}
+}
+
 func shownGiven(turn *keyturnv1.Turn) fields {
 	return fields{
 		"queue": turn.GetQueue(), "key": turn.GetKey(), "token": turn.GetToken(), "lease_ms": turn.GetLease().AsDuration().Milliseconds(),
@@ -75,6 +82,7 @@ func shownBatch(results []*keyturnv1.SubmitResult) []fields {
 		put(shown[at], "survivor_id", one.SurvivorId)
 		put(shown[at], "superseded_id", one.SupersededId)
 		put(shown[at], "retry_after_ms", one.RetryAfter.AsDuration())
+		putIf(shown[at], "on_its_way", one.OnItsWay)
 	}
 	return shown
 }
@@ -93,6 +101,7 @@ func shownResult(one keyturn.SubmitResult) fields {
 	put(shown, "survivor_id", one.SurvivorID)
 	put(shown, "superseded_id", one.SupersededID)
 	put(shown, "retry_after_ms", one.RetryAfter)
+	putIf(shown, "on_its_way", one.OnItsWay)
 	return shown
 }
 

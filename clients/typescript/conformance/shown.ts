@@ -51,7 +51,7 @@ export function shownResult(result: SubmitResult | ProducerResult): Fields {
   const { decision, itemId } = result;
   switch (decision) {
     case 'accept':
-      return { item_id: itemId, decision, superseded_id: result.supersededId };
+      return { item_id: itemId, decision, superseded_id: result.supersededId, on_its_way: result.onItsWay };
     case 'decline':
       return { item_id: itemId, decision, ...declined(result.reason, result.survivorId, result.retryAfter) };
     case 'spooled':

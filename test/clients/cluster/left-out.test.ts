@@ -37,5 +37,9 @@ test('queues that one step reaches are found: they need one group', () => {
   const named = new Map(linked.map(([id, queues]) => [String(id), queues]));
   deepStrictEqual(named.get('consumers: a handler chains tasks without a gap'), ['first', 'second']);
   deepStrictEqual(named.get('items: an Ack submits what follows in the same step, or neither'), ['last', 'next', 'q']);
+  const [home] = loadFolder(SCENARIOS).filter(
+    ({ cluster, steps }) => cluster && JSON.stringify(steps).includes('follow_ups'),
+  );
+  ok(home !== undefined && !named.has(home.id), 'one that is about the homes says itself which queues have one group');
   ok(named.size < IDS.length / 10, 'others are groups of their own');
 });

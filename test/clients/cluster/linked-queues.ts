@@ -4,8 +4,13 @@ import type { Scenario } from '../../../clients/conformance/scenario/model.js';
 const IS_LINKED = /"(follow_ups|after)":/;
 const NAMED = /"queue":"([a-z0-9]+)"|"queues":\[("[a-z0-9]+"(?:,"[a-z0-9]+")*)\]/g;
 
-/** @returns all queues of the scenario, if any two of them are linked by `follow_ups` or `after`; else none */
-export function linkedQueues({ steps }: Scenario): readonly string[] {
+/**
+ * A scenario that is about the homes says itself which of its queues have one group.
+ *
+ * @returns all queues of the scenario, if any two of them are linked by `follow_ups` or `after`; else none
+ */
+export function linkedQueues({ cluster, steps }: Scenario): readonly string[] {
+  if (cluster) return [];
   const text = JSON.stringify(steps);
   if (!IS_LINKED.test(text)) return [];
   const names = [...text.matchAll(NAMED)].flatMap(

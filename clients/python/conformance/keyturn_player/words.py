@@ -111,6 +111,7 @@ def from_result(result: SubmitResult) -> Json:
         survivor_id=result.survivor_id,
         superseded_id=result.superseded_id,
         retry_after_ms=ms(result.retry_after),
+        on_its_way=result.on_its_way or None,
     )
 
 

@@ -131,6 +131,8 @@ class SubmitResult(NamedTuple):
     superseded_id: str | None = None
     """Accept: whose place it took (`when_full: replace`)."""
     retry_after: float | None = None
+    on_its_way: bool = False
+    """A follow-up to another group of a cluster: it is submitted there later, once; what its queue decides is not told."""
 
 
 class Item(NamedTuple):

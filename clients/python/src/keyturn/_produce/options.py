@@ -26,6 +26,7 @@ class ProducerResult(NamedTuple):
     survivor_id: str | None = None
     superseded_id: str | None = None
     retry_after: float | None = None
+    on_its_way: bool = False
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,12 @@ def submit(message: pb.SubmitResponse) -> list[SubmitResult]:
 
 def _submit_result(message: pb.SubmitResult) -> SubmitResult:
     if message.decision == pb.DECISION_ACCEPT:
-        return SubmitResult(message.item_id, "accept", superseded_id=message.superseded_id or None)
+        return SubmitResult(
+            message.item_id,
+            "accept",
+            superseded_id=message.superseded_id or None,
+            on_its_way=message.on_its_way,
+        )
     if message.decision != pb.DECISION_DECLINE:
         raise unknown_word("decision", message.decision)
     return SubmitResult(

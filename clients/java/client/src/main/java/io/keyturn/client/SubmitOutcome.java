@@ -12,6 +12,8 @@ import java.util.Optional;
  * @param survivorId declined: who stands in for it
  * @param supersededId accepted: whose place it took
  * @param retryAfter too soon: when it is worth submitting it again
+ * @param onItsWay accepted: a follow-up to another group of a cluster: it is submitted there later, once; what its queue
+ *     decides is not told
  */
 public record SubmitOutcome(
         String itemId,
@@ -19,4 +21,5 @@ public record SubmitOutcome(
         Optional<DeclineReason> reason,
         Optional<String> survivorId,
         Optional<String> supersededId,
-        Optional<Duration> retryAfter) {}
+        Optional<Duration> retryAfter,
+        boolean onItsWay) {}

@@ -70,6 +70,7 @@ final class Shown {
         text(shown, "survivor_id", result.getSurvivorId());
         text(shown, "superseded_id", result.getSupersededId());
         if (result.hasRetryAfter()) ms(shown, "retry_after_ms", Protos.duration(result.getRetryAfter()));
+        if (result.getOnItsWay()) shown.addProperty("on_its_way", true);
         return shown;
     }
 
@@ -86,6 +87,7 @@ final class Shown {
         result.survivorId().ifPresent(id -> shown.addProperty("survivor_id", id));
         result.supersededId().ifPresent(id -> shown.addProperty("superseded_id", id));
         result.retryAfter().ifPresent(after -> ms(shown, "retry_after_ms", after));
+        if (result.onItsWay()) shown.addProperty("on_its_way", true);
         return shown;
     }
 

@@ -46,7 +46,8 @@ public final class Answers {
                 accepted ? Optional.empty() : Optional.of(reason(result.getReason())),
                 text(result.getSurvivorId()),
                 text(result.getSupersededId()),
-                result.hasRetryAfter() ? Optional.of(Protos.duration(result.getRetryAfter())) : Optional.empty());
+                result.hasRetryAfter() ? Optional.of(Protos.duration(result.getRetryAfter())) : Optional.empty(),
+                result.getOnItsWay());
     }
 
     /** Why an EnQueue gave no turn. */
