@@ -100,6 +100,8 @@ class Recount {
       ok(kept.queue === queue && isLinked(kept), 'kept places are given up');
       const [first] = kept.line.values();
       ok(kept.places <= (kept.rests ? 0 : (first?.places ?? 0)), 'no more is kept than the first needs');
+      ok(kept.others <= (kept.rests ? 0 : queue.policy.maxWaiting), 'places of others');
+      ok(!kept.isReplaced, 'what replaces another is in its place');
       for (const [source, { places }] of kept.line) {
         ok(!sources.has(source), `partition ${source} stands in one line`);
         sources.add(source);

@@ -187,12 +187,16 @@ export function lacks(state: CoreState, queue: Queue, need: Need, kept = roomKep
   return undefined;
 }
 
-/** QUEUE_FULL, MEMORY_FULL or LIMIT, with the limit that was reached. All of them tell when to try again. */
-export function lackRefusal(state: CoreState, queue: Queue, lack: Lack): Refusal {
+/**
+ * QUEUE_FULL, MEMORY_FULL or LIMIT, with the limit that was reached. All of them tell when to try again.
+ *
+ * @param kept how many places of the queue are kept for others
+ */
+export function lackRefusal(state: CoreState, queue: Queue, lack: Lack, kept = roomKept(state, queue)): Refusal {
   const { payloadMemoryBytes, busyLanes, dependencies } = state.settings.limits;
   switch (lack) {
     case 'queue':
-      return queueFull(queue.name, queue.policy.maxWaiting, roomKept(state, queue));
+      return queueFull(queue.name, queue.policy.maxWaiting, Math.min(kept, queue.policy.maxWaiting - queue.waiting));
     case 'memory':
       return memoryFull(payloadMemoryBytes);
     case 'lanes':

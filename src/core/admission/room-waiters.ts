@@ -3,6 +3,7 @@
  * calls {@link serveRoom} for the queues that are marked (`marks.ts`), after what may start has started.
  */
 import type { Refusal } from '../contract/model.js';
+import { othersCame } from '../state/kept-room.js';
 import type { Lack, Queue, RoomWaiter } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { stopWaiting } from '../state/wait-list.js';
@@ -36,7 +37,10 @@ function serveWaiter(state: CoreState, waiter: RoomWaiter, now: number): Lack | 
   const lack = lacks(state, queue, need);
   if (lack !== undefined) return lack;
   if (need.wrong !== undefined) refuseWaiter(state, waiter, need.wrong);
-  else if (stopWaiting(state, waiter)) applySubmit(state, queue, request, reply, need, now);
+  else if (stopWaiting(state, waiter)) {
+    othersCame(state, queue, need.entries);
+    applySubmit(state, queue, request, reply, need, now);
+  }
   return undefined;
 }
 

@@ -173,7 +173,7 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
     lanes += need.lanes;
     // What is kept does not count: the turn that this Ack ends may be what keeps the queue full.
     const lack = lacks(state, queue, { ...need, bytes, lanes, dependencies }, 0);
-    if (lack !== undefined) return lackRefusal(state, queue, lack);
+    if (lack !== undefined) return lackRefusal(state, queue, lack, 0);
   }
   return cannotSend(state, request.followUps, bytes);
 }

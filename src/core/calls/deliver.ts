@@ -11,7 +11,7 @@ import type { FollowUp, Refusal, Reply } from '../contract/model.js';
 import type { DeliverAnswer, DeliverRequest, Parcel } from '../contract/parcels.js';
 import { DRAINING, lettersFull } from '../contract/refusals.js';
 import { catchUpItems } from '../lane/current-lanes.js';
-import { keepRoom, roomKept, roomTaken } from '../state/kept-room.js';
+import { keepRoom, roomKeptFrom, roomTaken } from '../state/kept-room.js';
 import { findOrMakeQueue } from '../state/queues.js';
 import { Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
@@ -115,12 +115,12 @@ class ParcelPlan {
     for (const [queue, { need }] of plans) {
       bytes += need.bytes;
       lanes += need.lanes;
-      const kept = roomKept(this.state, queue, this.source);
+      const kept = roomKeptFrom(this.state, queue, this.source);
       const isAlone = need.entries > queue.policy.maxWaiting && queue.waiting + kept === 0;
       const entries = isAlone ? 0 : need.entries;
       const lack = lacks(this.state, queue, { ...need, entries, bytes, lanes, dependencies }, kept);
       if (lack === 'queue') this.#keepRoom(plans);
-      if (lack !== undefined) return lackRefusal(this.state, queue, lack);
+      if (lack !== undefined) return lackRefusal(this.state, queue, lack, 0);
     }
     return undefined;
   }
@@ -153,7 +153,7 @@ class ParcelPlan {
   /** Precondition: {@link check} found nothing, in this very step. */
   apply(followUps: readonly FollowUp[]): void {
     const { state, source, now } = this;
-    roomTaken(state, source);
+    roomTaken(state, source, now);
     const batch = this.#areApart ? undefined : BatchWaits.of(followUps.map(({ item }) => item));
     for (const [at, { item }] of followUps.entries()) {
       const queue = this.#queueAt(at);

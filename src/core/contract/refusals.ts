@@ -52,9 +52,9 @@ export function tooManyFar(): Refusal {
   };
 }
 
-/** @param kept places that nobody has and that are kept for others */
+/** @param kept places that are free and kept for others; less than 1: none */
 export function queueFull(queue: string, limit: number, kept = 0): Refusal {
-  const others = kept === 0 ? '' : `, with ${kept} that are kept for follow-ups from other groups, which wait for room`;
+  const others = kept < 1 ? '' : `, with ${kept} that are kept for follow-ups from other groups, which wait for room`;
   const description = `queue ${queue} holds as many waiting entries as max_waiting allows: ${limit}${others}`;
   return { kind: 'queue_full', subject: queue, limit, description, retryAfter: RETRY_SOON };
 }

@@ -12,7 +12,7 @@ import { CANCELLED, limitRefusal, queueFull, RETRY_SOON, TOKENS_USED_UP } from '
 import { finish } from '../items/finish.js';
 import { recallKey } from '../items/idempotency.js';
 import { emitLeaving, type Leaving, tell } from '../state/events.js';
-import { roomKept } from '../state/kept-room.js';
+import { placeReplaced, roomKept } from '../state/kept-room.js';
 import { isKeyless, pacedUntil } from '../state/lane.js';
 import { STATES } from '../state/lane-states.js';
 import { countIn, lineOf, takeOut } from '../state/places.js';
@@ -194,7 +194,8 @@ function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry |
   const kept = roomKept(state, queue);
   if (superseded === undefined && queue.waiting + kept >= queue.policy.maxWaiting) {
     queue.counters.rejected.queue_full += 1;
-    refuse(state, asker, queueFull(queue.name, queue.policy.maxWaiting, kept), queue.tellsLate);
+    const free = queue.policy.maxWaiting - queue.waiting;
+    refuse(state, asker, queueFull(queue.name, queue.policy.maxWaiting, Math.min(kept, free)), queue.tellsLate);
     return false;
   }
   const refusal = mayNotWait(state, 'caller');
@@ -220,6 +221,7 @@ function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry |
 export function supersede(state: CoreState, old: Entry, newcomer: Entry, now: number, asked?: Durability): void {
   const { lane } = old;
   if (state.watching) emitLeaving(state, old, 'superseded', now);
+  placeReplaced(state, lane.queue);
   if (old instanceof Caller) takeOut(state, old);
   else return finish(state, old, 'superseded', undefined, now, false, asked);
   const survivorId = nameOf(newcomer);

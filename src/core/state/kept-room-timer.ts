@@ -9,6 +9,13 @@ interface Claim {
   readonly at: number;
 }
 
+/** A partition for which places were kept in vain. */
+interface Failure {
+  readonly times: number;
+  /** It stands in no line until then. */
+  readonly until: number;
+}
+
 /**
  * Who comes again to one queue, and what is kept for the first of them. Fires when that one was silent for too long, at the end of a
  * rest, and when nobody has come for a while.
@@ -16,18 +23,21 @@ interface Claim {
 export class KeptRoom extends Timer {
   /** By the partitions they come from; the first one is the one for which places are kept. */
   readonly line = new Map<number, Claim>();
+  readonly failed = new Map<number, Failure>();
   /** Places that are kept. 0 while it rests, and when nobody is in the line. */
   places = 0;
+  /** Places that came free for those who wait here for room: no parcel takes them. 0 while it rests. */
+  others = 0;
   /** The next place that comes free is theirs who ask all the time. */
   isTurnOfOthers = false;
+  /** What comes free next has somebody already. */
+  isReplaced = false;
   /** A place came free since {@link movedAt}, and was needed. */
   hasMoved = false;
   /** When that was last seen. */
   movedAt = 0;
   /** Nothing is kept: it led to nothing. */
   rests = false;
-  /** How often that was so, one time after the other. */
-  rested = 0;
 
   constructor(readonly queue: Queue) {
     super();
