@@ -149,7 +149,7 @@ function leave(state: CoreState, kept: KeptRoom, source: number): boolean {
 
 function rest(state: CoreState, kept: KeptRoom, first: number, now: number): void {
   const times = Math.min((kept.failed.get(first)?.times ?? 0) + 1, MOST_DOUBLED);
-  kept.failed.set(first, { times, until: now + STANDS_STILL * 2 ** times });
+  kept.failed.set(first, { times, until: after(now, STANDS_STILL * 2 ** times) });
   leave(state, kept, first);
   kept.others = 0;
   kept.rests = true;

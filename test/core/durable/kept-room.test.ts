@@ -206,6 +206,23 @@ describe('S524: a parcel of follow-ups to a full queue', () => {
     }
   });
 
+  it('is forgotten at a whole ms, whatever the clock of the process says between', () => {
+    const { world, parcel } = full(2, 2);
+    world.stage.pass(0.3);
+    world.take();
+    world.sends(1, [parcel]);
+    for (const ms of [31_000, 30_000]) {
+      world.pass(ms);
+      recount(world.stage.core.inside, world.stage.now);
+    }
+    world.senders.length = 0;
+    // Nobody is in the line: the time for which the partition stays away is what is waited for.
+    world.pass(10_000);
+    const [kept] = world.stage.core.inside.keptRoom.values();
+    assert.ok(kept !== undefined && kept.line.size === 0);
+    assert.ok(Number.isInteger(kept.due), `${kept.due}`);
+  });
+
   it('that stays away does not keep others from having places kept, after as long a rest as nothing came free', () => {
     const { world, parcel } = full(2, 2);
     world.sends(1, [parcel]);
