@@ -10,11 +10,15 @@ const FIRST = 20_000;
 const LAST = 32_000;
 const TRIES = 100;
 
-/** A file for each port that is taken, with the process that took it: nobody listens while a server is killed and started again. */
+/** A file for each port that is taken, with the id of its owner: no server listens while a test kills and restarts one. */
 const TAKEN = join(tmpdir(), `keyturn-test-ports-${process.getuid?.() ?? ''}`);
+
+/** Environment variable: the process that owns the ports. `npm test` sets its own, so that a run uses no port twice. */
+export const PORT_OWNER = 'TEST_PORT_OWNER';
+const owner = process.env[PORT_OWNER] ?? String(process.pid);
 const own: string[] = [];
 
-/** A port of loopback on which nobody listens now, and which is nobody else's before this process has ended. */
+/** A port of loopback on which no process listens now, and which no other test takes before its owner has ended. */
 export async function freePort(): Promise<number> {
   for (let tried = 0; tried < TRIES; tried += 1) {
     const port = FIRST + Math.floor(Math.random() * (LAST - FIRST));
@@ -34,14 +38,16 @@ function take(port: number): boolean {
 
 function isWritten(file: string): boolean {
   try {
-    writeFileSync(file, String(process.pid), { flag: 'wx' });
+    writeFileSync(file, owner, { flag: 'wx' });
     return true;
   } catch {
     return false;
   }
 }
 
+/** The file of a run stays: its owner has ended when the next run looks. */
 function keep(file: string): true {
+  if (owner !== String(process.pid)) return true;
   if (own.length === 0) process.once('exit', () => own.forEach((one) => void rmSync(one, { force: true })));
   own.push(file);
   return true;

@@ -1,0 +1,88 @@
+/** Which test files `npm test` runs, in which order, and which of them share a process. */
+
+/**
+ * Rooms whose tests leave nothing behind in their process: a Node for each file costs more than most of these files.
+ * `test/project/shared-processes.test.ts` checks the rule.
+ */
+export const SHARED_ROOMS: readonly string[] = [
+  'access',
+  'bench',
+  'clients/typescript',
+  'config',
+  'conformance',
+  'core',
+  'cluster/member',
+  'cluster/partitions',
+  'cluster/routing',
+  'designs',
+  'grpc',
+  'local/durable',
+  'local/journal',
+  'mixed',
+  'model',
+  'observability',
+  'project',
+  'release',
+  'support',
+  'wire',
+].map((room) => `test/${room}/`);
+
+const CERTIFICATES = 'makes its certificates once, in a hook of the whole file';
+const WAITS = 'waits for processes of its own, and would hold up the files behind it';
+
+/** Of these rooms: files that need a process of their own, and why. */
+export const APART: Readonly<Record<string, string>> = {
+  'test/core/memory.test.ts': 'looks at the heap of its process',
+  'test/clients/typescript/tls.test.ts': CERTIFICATES,
+  'test/config/tls.test.ts': CERTIFICATES,
+  'test/grpc/access/certificates.test.ts': CERTIFICATES,
+  'test/grpc/server/tls.test.ts': CERTIFICATES,
+  'test/support/certificates.test.ts': CERTIFICATES,
+  'test/bench/failover.test.ts': WAITS,
+  'test/bench/load.test.ts': WAITS,
+  'test/bench/new-rows.test.ts': WAITS,
+  'test/clients/typescript/application.test.ts': WAITS,
+  'test/clients/typescript/crash.test.ts': WAITS,
+  'test/clients/typescript/processes/clocks.test.ts': WAITS,
+  'test/clients/typescript/processes/sidecar-killed.test.ts': WAITS,
+  'test/clients/typescript/processes/worker-killed.test.ts': WAITS,
+  'test/clients/typescript/readme.test.ts': WAITS,
+  'test/conformance/play.test.ts': WAITS,
+  'test/local/journal/crash.test.ts': WAITS,
+  'test/mixed/mixed.test.ts': WAITS,
+  'test/model/property.test.ts': 'computes for as long as its budget lasts',
+};
+
+/** Files of one process at most: several processes, so that all processors have work until the end. */
+const MOST_TOGETHER = 12;
+
+/** What waits for processes and stores comes first, so that the rest fills the processors beside it. */
+const FIRST = ['test/cluster/', 'test/cli/', 'test/crash/', 'test/clients/', 'test/console', 'test/contract/'];
+
+export function sharesProcess(path: string): boolean {
+  return SHARED_ROOMS.some((room) => path.startsWith(room)) && !Object.hasOwn(APART, path);
+}
+
+/** @param words parts of paths; those that begin with `!` leave files out */
+export function chosen(paths: readonly string[], words: readonly string[]): readonly string[] {
+  const wanted = words.filter((word) => !word.startsWith('!'));
+  const left = words.filter((word) => word.startsWith('!')).map((word) => word.slice(1));
+  return paths
+    .filter((path) => path.endsWith('.test.ts') && (wanted.length === 0 || wanted.some((word) => path.includes(word))))
+    .filter((path) => !left.some((word) => path.includes(word)));
+}
+
+/** Each element is the files of one process, in the order in which the processes start. */
+export function processesOf(paths: readonly string[]): readonly (readonly string[])[] {
+  const alone = paths.filter((path) => !sharesProcess(path)).sort((a, b) => rank(a) - rank(b));
+  const together = paths.filter(sharesProcess);
+  const count = Math.ceil(together.length / MOST_TOGETHER);
+  // Dealt out in turn: files that take long stand beside each other in one room.
+  const groups = Array.from({ length: count }, (_, at) => together.filter((__, other) => other % count === at));
+  return [...alone.map((path) => [path]), ...groups];
+}
+
+function rank(path: string): number {
+  const at = FIRST.findIndex((room) => path.startsWith(room));
+  return at === -1 ? FIRST.length : at;
+}
