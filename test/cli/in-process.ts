@@ -79,6 +79,7 @@ export interface SidecarHere {
   readonly client: Keyturn;
   /** Of its log, from the beginning. */
   readonly lines: readonly LogLine[];
+  get(path: string): Promise<{ readonly status: number; readonly body: string }>;
 }
 
 /** A sidecar with these settings (YAML) and flags, ready. */
@@ -93,8 +94,15 @@ export async function serveHere(cleanup: Cleanup, settings = '', flags: Flags = 
   const sidecar = await startSidecar(loadConfig({ ...own, ...flags }, {}), { log, version: '0.0.0' });
   cleanup.after(() => sidecar.stop());
   await sidecar.ready;
-  const address = sidecar.grpc;
-  const client = connect(address, { transport: 'unary' });
+  const client = connect(sidecar.grpc, { transport: 'unary' });
   cleanup.after(() => client.close());
-  return { address, client, lines };
+  return {
+    address: sidecar.grpc,
+    client,
+    lines,
+    async get(path) {
+      const response = await fetch(`http://${sidecar.http}${path}`);
+      return { status: response.status, body: await response.text() };
+    },
+  };
 }
