@@ -1,6 +1,14 @@
-/** Runs the body of a command and makes its result the exit code. What it throws is told by `main`. */
-export async function act(body: () => Promise<number>): Promise<void> {
-  process.exitCode = await body();
+/** Exit code of a command that has run. Thrown, because commander discards the return value of an action. */
+export class CommandResult extends Error {
+  override readonly name = 'CommandResult';
+  constructor(readonly exitCode: number) {
+    super(`exit code ${exitCode}`);
+  }
+}
+
+/** Runs the body of a command and hands its exit code to `runCommand`, which also reports its errors. */
+export async function act(body: () => Promise<number>): Promise<never> {
+  throw new CommandResult(await body());
 }
 
 const NUMBERS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;

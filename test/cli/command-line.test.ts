@@ -2,26 +2,28 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { keyturn } from './serve-process.js';
+import { command } from './in-process.js';
+import { keyturn } from './keyturn-process.js';
 
 test('--version is that of the package', async () => {
   const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
     version: string;
   };
-  assert.deepEqual(await keyturn(['--version']), { code: 0, stdout: `${manifest.version}\n`, stderr: '' });
+  const version = { exitCode: 0, signal: null, stdout: `${manifest.version}\n`, stderr: '' };
+  assert.deepEqual(await keyturn(['--version']), version);
 });
 
 test('--help goes to stdout and lists the commands and the exit codes', async () => {
-  const { code, stdout, stderr } = await keyturn(['--help']);
-  assert.equal(code, 0);
+  const { exitCode, stdout, stderr } = await keyturn(['--help']);
+  assert.equal(exitCode, 0);
   assert.equal(stderr, '');
   assert.match(stdout, /^ {2}serve /m);
-  for (const exitCode of [0, 1, 2, 69, 75, 76]) assert.match(stdout, new RegExp(`^ {2}${exitCode} +\\S`, 'm'));
+  for (const code of [0, 1, 2, 69, 75, 76]) assert.match(stdout, new RegExp(`^ {2}${code} +\\S`, 'm'));
 });
 
 test('serve --help names every flag with its environment variable, and shows examples', async () => {
-  const { code, stdout } = await keyturn(['serve', '--help']);
-  assert.equal(code, 0);
+  const { exitCode, stdout } = await command(['serve', '--help']);
+  assert.equal(exitCode, 0);
   for (const name of ['config', 'listen', 'http-listen', 'data-dir', 'store', 'log-level']) {
     assert.match(stdout, new RegExp(`--${name} `));
     assert.match(stdout, new RegExp(`KEYTURN_${name.toUpperCase().replace('-', '_')}\\b`));
@@ -41,9 +43,15 @@ const WRONG: readonly (readonly [args: readonly string[], message: RegExp])[] = 
 
 for (const [args, message] of WRONG) {
   test(`keyturn ${args.join(' ')} is a wrong command line: exit code 2, nothing on stdout`, async () => {
-    const { code, stdout, stderr } = await keyturn(args);
-    assert.equal(code, 2);
+    const { exitCode, stdout, stderr } = await command(args);
+    assert.equal(exitCode, 2);
     assert.equal(stdout, '');
     assert.match(stderr, message);
   });
 }
+
+test('a wrong command line of a process: exit code 2', async () => {
+  const { exitCode, stdout, stderr } = await keyturn(['elephant']);
+  assert.deepEqual([exitCode, stdout], [2, '']);
+  assert.match(stderr, /unknown command 'elephant'/);
+});

@@ -1,4 +1,4 @@
-/** `keyturn data`: what people do with a data directory, in processes of their own. */
+/** `keyturn data`: check, stats, export, import and copy of a data directory. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { open, readFile, rm, stat } from 'node:fs/promises';
@@ -9,6 +9,7 @@ import { contentHashOf } from '../../src/core/items/content.js';
 import { openJournal } from '../../src/local/journal/lmdb/lmdb-journal.js';
 import { rowsOf } from '../local/journal/contract.js';
 import { ALL_KINDS, contentOf, itemRow, puts } from '../local/journal/rows.js';
+import { command } from './in-process.js';
 import { keyturn, MAIN, put, shell, temporaryFolder } from './keyturn-process.js';
 
 const FLOOR: Row = { table: 'floor', token: 2 ** 53 - 1 };
@@ -67,8 +68,13 @@ async function contentsIn(directory: string): Promise<readonly Row[]> {
 }
 
 async function data(...args: readonly string[]) {
-  const { exitCode, stdout, stderr } = await keyturn(['data', ...args]);
+  const { exitCode, stdout, stderr } = await command(['data', ...args]);
   return { exitCode, stdout, stderr };
+}
+
+/** The same in a process of its own, where this one has the directory open. */
+function dataProcess(...args: readonly string[]) {
+  return keyturn(['data', ...args]);
 }
 
 describe('keyturn data check', () => {
@@ -81,7 +87,7 @@ describe('keyturn data check', () => {
 
   it('takes the directory from the environment, and answers in JSON', async (t) => {
     const directory = await filled(t);
-    const { exitCode, stdout } = await keyturn(['data', 'check', '--json'], { env: { KEYTURN_DATA_DIR: directory } });
+    const { exitCode, stdout } = await command(['data', 'check', '--json'], { env: { KEYTURN_DATA_DIR: directory } });
     assert.deepEqual(JSON.parse(stdout), {
       ok: true,
       problems: 0,
@@ -250,9 +256,9 @@ describe('keyturn data export', () => {
     const journal = await openJournal(directory);
     t.after(() => journal.close());
     await journal.write(puts([itemRow(50)]), 78);
-    const { stdout } = await data('export', '--data-dir', directory);
+    const { stdout } = await dataProcess('export', '--data-dir', directory);
     assert.match(stdout, /"item_id":"item-50"/);
-    const checked = await data('check', '--data-dir', directory);
+    const checked = await dataProcess('check', '--data-dir', directory);
     assert.match(
       checked.stdout,
       new RegExp(`; in use by process ${process.pid} on host .*, so its pages were left out`),
@@ -480,7 +486,7 @@ describe('keyturn data import', () => {
     const journal = await openJournal(directory);
     t.after(() => journal.close());
     const file = await put(directory, 'in.jsonl', `${line({})}\n`);
-    const { exitCode, stderr } = await data('import', file, '--data-dir', directory);
+    const { exitCode, stderr } = await dataProcess('import', file, '--data-dir', directory);
     assert.match(stderr, new RegExp(`${directory} is in use by process ${process.pid} `));
     assert.equal(exitCode, 1);
     const missing = await data('import', join(directory, 'none'), '--data-dir', join(directory, 'new'));
@@ -500,7 +506,7 @@ describe('keyturn data copy', () => {
       79,
     );
     const target = join(directory, '..', 'copy');
-    const { exitCode, stderr } = await data('copy', target, '--data-dir', directory);
+    const { exitCode, stderr } = await dataProcess('copy', target, '--data-dir', directory);
     await journal.close();
     assert.equal(stderr, '');
     assert.equal(exitCode, 0);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { FakeCoordinator } from '../grpc/fake-coordinator.js';
 import { startSidecar } from '../support/sidecar.js';
-import { keyturn } from './keyturn-process.js';
+import { command } from './in-process.js';
 
 const ESC = String.fromCharCode(27);
 const why = (partition: number) => `the home of partition ${partition} (b at b:1) does not answer${ESC}[2J`;
@@ -30,7 +30,7 @@ for (const words of COMMANDS) {
   test(`S419: keyturn ${words.join(' ')}: says what is missing, and why, on standard error`, async (t) => {
     const address = await cluster(t);
     for (const json of [[], ['--json']]) {
-      const { exitCode, stderr } = await keyturn([...words, ...json, '--address', address]);
+      const { exitCode, stderr } = await command([...words, ...json, '--address', address]);
       assert.equal(exitCode, 0);
       assert.match(stderr, /^This is not complete: 5 partitions of the cluster could not be asked\.$/m);
       assert.match(stderr, /^ {2}the home of partition 1 \(b at b:1\) does not answer/m);
@@ -41,7 +41,7 @@ for (const words of COMMANDS) {
   });
 
   test(`S419: keyturn ${words.join(' ')}: says nothing where all was asked`, async (t) => {
-    const { stderr } = await keyturn([...words, '--address', await cluster(t, [])]);
+    const { stderr } = await command([...words, '--address', await cluster(t, [])]);
     assert.equal(stderr.includes('not complete'), false);
   });
 }
@@ -49,7 +49,7 @@ for (const words of COMMANDS) {
 test('S419: programs find it in the JSON of keys and dead letters', async (t) => {
   const address = await cluster(t, unavailable.slice(0, 1));
   for (const words of COMMANDS.slice(1)) {
-    const { stdout } = await keyturn([...words, '--json', '--address', address]);
+    const { stdout } = await command([...words, '--json', '--address', address]);
     const told: unknown = JSON.parse(stdout);
     assert.ok(typeof told === 'object' && told !== null && 'unavailable' in told);
     assert.deepEqual(told.unavailable, [{ partition: 1, why: why(1) }]);

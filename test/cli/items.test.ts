@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import {
-  type Ended,
-  keyturn,
-  put,
-  type Serving,
-  type StartOptions,
-  serve,
-  temporaryFolder,
-} from './keyturn-process.js';
+import { command as commandHere, type SidecarHere, serveHere } from './in-process.js';
+import { type Ended, keyturn, put, temporaryFolder } from './keyturn-process.js';
 
 const SETTINGS = `
 queues:
@@ -22,24 +15,26 @@ const text = new TextDecoder();
 /** The commands by which people hand messages over and look after them: submit, explain, queues, dead-letters. */
 describe('commands for people', () => {
   const tasks: (() => Promise<void> | void)[] = [];
-  let sidecar: Serving;
+  let sidecar: SidecarHere;
   let folder: string;
 
   before(async () => {
     const cleanup = { after: (task: () => Promise<void> | void) => void tasks.unshift(task) };
-    sidecar = await serve(cleanup, SETTINGS);
+    sidecar = await serveHere(cleanup, SETTINGS);
     folder = await temporaryFolder(cleanup);
   });
   after(async () => {
     for (const task of tasks) await task();
   });
 
-  function command(args: readonly string[], options: StartOptions = {}): Promise<Ended> {
-    return keyturn([...args, '--address', sidecar.address], options);
+  /** Standard input is that of a process. */
+  function command(args: readonly string[], input?: { readonly stdin: string }): Promise<Ended> {
+    const words = [...args, '--address', sidecar.address];
+    return input === undefined ? commandHere(words) : keyturn(words, input);
   }
 
-  async function json(args: readonly string[], options?: StartOptions): Promise<unknown> {
-    const { exitCode, stdout, stderr } = await command([...args, '--json'], options);
+  async function json(args: readonly string[]): Promise<unknown> {
+    const { exitCode, stdout, stderr } = await command([...args, '--json']);
     assert.equal(exitCode, 0, stderr);
     return JSON.parse(stdout);
   }
@@ -399,7 +394,7 @@ describe('commands for people', () => {
     ];
     for (const args of commands) {
       it(`${args[0]} says so, and what to do`, async () => {
-        const { exitCode, stdout, stderr } = await keyturn(args, { env: { KEYTURN_ADDRESS: '127.0.0.1:1' } });
+        const { exitCode, stdout, stderr } = await commandHere([...args, '--address', '127.0.0.1:1']);
         assert.deepEqual([exitCode, stdout], [69, '']);
         assert.match(
           stderr,

@@ -1,14 +1,17 @@
 /** `keyturn keys`: which keys stand still, for who knows the queue and no key. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { keyturn, type Serving, serve } from './keyturn-process.js';
+import { command, type SidecarHere, serveHere } from './in-process.js';
 
 describe('keyturn keys', () => {
   const tasks: (() => Promise<void> | void)[] = [];
-  let sidecar: Serving;
+  let sidecar: SidecarHere;
 
   before(async () => {
-    sidecar = await serve({ after: (task) => void tasks.push(task) }, 'queues: { orders: { on_dead_letter: park } }');
+    sidecar = await serveHere(
+      { after: (task) => void tasks.push(task) },
+      'queues: { orders: { on_dead_letter: park } }',
+    );
     const { client } = sidecar;
     await client.submit({ queue: 'orders', items: [{ key: 'parked' }, { key: 'parked' }] });
     const { deliveries } = await client.acquire({ queues: ['orders'] });
@@ -20,7 +23,7 @@ describe('keyturn keys', () => {
     for (const task of tasks.toReversed()) await task();
   });
 
-  const said = (...words: readonly string[]) => keyturn(['keys', ...words, '--address', sidecar.address]);
+  const said = (...words: readonly string[]) => command(['keys', ...words, '--address', sidecar.address]);
 
   it('lists those with something to do: state, since when, line, holder', async () => {
     const { exitCode, stdout } = await said('orders');

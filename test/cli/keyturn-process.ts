@@ -141,11 +141,11 @@ export async function put(folder: string, name: string, text: string): Promise<s
   return file;
 }
 
-/** Asks again until it is so; fails after 20 s. For what a process does on its own and tells nobody. */
+/** Asks again until it is so; fails after 60 s. For what a process does on its own and tells nobody. */
 export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   while (!(await isSo())) {
-    assert.ok(Date.now() < deadline, `not within 20 s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.ok(Date.now() < deadline, `not within 60 s: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { describe, it } from 'node:test';
 import { inBatches, Stopped, untilStopped } from '../../src/cli/live-input.js';
-import { serve, startKeyturn, until } from './keyturn-process.js';
+import { command, serveHere } from './in-process.js';
+import { startKeyturn, until } from './keyturn-process.js';
 
 const LIMITS = { items: 3, bytes: 10, bytesOf: (text: string) => text.length, quietMs: 86_400_000 };
 
@@ -81,7 +82,7 @@ describe('an input that is stopped', () => {
 
 describe('keyturn submit --lines on a live pipe', () => {
   it('sends a line when nothing follows it, and on Ctrl-C what it has read but no half line', async (t) => {
-    const { address, client } = await serve(t);
+    const { address, client } = await serveHere(t);
     const waiting = async () => (await client.admin.listQueues()).queues.find(({ name }) => name === 'q')?.waiting;
     const args = ['submit', '--queue', 'q', '--key', 'k', '--lines', '--address', address];
     const { child, ended } = startKeyturn(args, { stdin: { open: true } });
@@ -97,7 +98,7 @@ describe('keyturn submit --lines on a live pipe', () => {
   });
 
   it('keeps the bytes of a line as they are', async (t) => {
-    const { address, client } = await serve(t);
+    const { address, client } = await serveHere(t);
     const args = ['submit', '--queue', 'q', '--key', 'k', '--lines', '--address', address];
     const { child, ended } = startKeyturn(args, { stdin: { open: true } });
     const lines = [Buffer.of(0xe9, 0x31), Buffer.of(0xff), Buffer.from('ä')];
@@ -112,7 +113,7 @@ describe('keyturn submit --lines on a live pipe', () => {
   });
 
   it('stays below the size of a message, whatever headers and key its lines have', async (t) => {
-    const { address, client } = await serve(t);
+    const { address, client } = await serveHere(t);
     const header = ['--header', `h=${'x'.repeat(8_000)}`];
     const args = ['submit', '--queue', 'q', '--key', 'k'.repeat(1_024), '--lines', ...header, '--address', address];
     const { ended } = startKeyturn(args, { stdin: 'x\n'.repeat(1_000) });
@@ -124,15 +125,15 @@ describe('keyturn submit --lines on a live pipe', () => {
 
 describe('keyturn submit with a message as its argument', () => {
   it('takes it as the payload', async (t) => {
-    const { address, client } = await serve(t);
+    const { address, client } = await serveHere(t);
     const args = ['submit', '--queue', 'q', '--key', 'k', '--address', address, 'hello'];
-    assert.equal((await startKeyturn(args).ended).exitCode, 0);
+    assert.equal((await command(args)).exitCode, 0);
     const { deliveries } = await client.acquire({ queues: ['q'] });
     assert.equal(Buffer.from(deliveries[0]?.items[0]?.payload ?? []).toString(), 'hello');
   });
 
   it('refuses two payloads', async () => {
-    const { exitCode, stderr } = await startKeyturn(['submit', '--queue', 'q', '--payload', 'a', 'b']).ended;
+    const { exitCode, stderr } = await command(['submit', '--queue', 'q', '--payload', 'a', 'b']);
     assert.deepEqual([exitCode, stderr], [2, 'keyturn: the message as an argument and --payload exclude each other\n']);
   });
 });

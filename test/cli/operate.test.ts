@@ -1,31 +1,32 @@
-/** The commands of operators, against a real sidecar: what they change, what they say, and their JSON. */
+/** Commands of operators, against a sidecar: what they change, what they print, and their JSON. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, it, test } from 'node:test';
-import { keyturn, type Serving, serve, startKeyturn, until } from './keyturn-process.js';
+import { command, type SidecarHere, serveHere } from './in-process.js';
+import { startKeyturn, until } from './keyturn-process.js';
 
 const SETTINGS = 'queues: { orders: { on_dead_letter: park, retry: { max_attempts: 1 } } }';
 
 test('explain says that startup_hold lasts, of a key at rest too', { timeout: 60_000 }, async (t) => {
-  const { address } = await serve(t, 'startup_hold: 1h');
+  const { address } = await serveHere(t, 'startup_hold: 1h');
   const env = { KEYTURN_ADDRESS: address };
-  const explained = await keyturn(['explain', 'q', 'k'], { env });
+  const explained = await command(['explain', 'q', 'k'], { env });
   assert.match(explained.stdout, /^gate\s+startup_hold: no queue gives turns until \S+ \(in (1h|59m \d+s)\)$/m);
-  const told: unknown = JSON.parse((await keyturn(['explain', 'q', 'k', '--json'], { env })).stdout);
+  const told: unknown = JSON.parse((await command(['explain', 'q', 'k', '--json'], { env })).stdout);
   assert.ok(typeof told === 'object' && told !== null && 'startup_hold_until' in told);
 });
 
 describe('commands of operators', { timeout: 400_000 }, () => {
-  let sidecar: Serving;
+  let sidecar: SidecarHere;
   const cleanUps: (() => Promise<void> | void)[] = [];
   before(async () => {
-    sidecar = await serve({ after: (task) => cleanUps.push(task) }, SETTINGS);
+    sidecar = await serveHere({ after: (task) => cleanUps.push(task) }, SETTINGS);
   });
   after(async () => {
     for (const task of cleanUps.reverse()) await task();
   });
 
-  const run = (...args: readonly string[]) => keyturn(args, { env: { KEYTURN_ADDRESS: sidecar.address } });
+  const run = (...args: readonly string[]) => command([...args, '--address', sidecar.address]);
 
   async function said(...args: readonly string[]): Promise<string> {
     const { exitCode, stdout, stderr } = await run(...args);

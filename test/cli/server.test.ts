@@ -2,19 +2,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { hashOf, newToken } from '../../src/access/tokens.js';
-import { keyturn, put, serve, temporaryFolder } from './keyturn-process.js';
+import { command, serveHere } from './in-process.js';
+import { put, temporaryFolder } from './keyturn-process.js';
 
 describe('keyturn server', () => {
   it('tells of a sidecar that asks nobody who they are', async (t) => {
-    const { address } = await serve(t, 'drain_timeout: 7s\nstore: memory\n');
-    const { exitCode, stdout } = await keyturn(['server', '--address', address]);
+    const { address } = await serveHere(t, 'drain_timeout: 7s\nstore: memory\n');
+    const { exitCode, stdout } = await command(['server', '--address', address]);
     assert.equal(exitCode, 0);
     assert.match(stdout, /^version +\d+\.\d+\.\d+, Node v/m);
     assert.match(stdout, /^keeps +in memory only$/m);
     assert.match(stdout, /^you are +whoever you are: nobody is asked$/m);
     assert.match(stdout, /^drain_timeout: 7s$/m);
     assert.match(stdout, /^payload bytes +0 of [\d,]+$/m);
-    const told: unknown = JSON.parse((await keyturn(['server', '--address', address, '--json'])).stdout);
+    const told: unknown = JSON.parse((await command(['server', '--address', address, '--json'])).stdout);
     assert.ok(typeof told === 'object' && told !== null);
     assert.deepEqual(
       Object.entries(told).filter(([name]) =>
@@ -45,10 +46,10 @@ describe('keyturn server', () => {
     ops: [{ queues: ['*'], may: [view, operate] }]
 queues: { hidden: { lease: 17s } }
 `;
-    const { address } = await serve(t, settings);
+    const { address } = await serveHere(t, settings);
     const as = async (name: string, token: string) => {
       const file = await put(folder, `${name}.token`, token);
-      return (await keyturn(['server', '--address', address, '--token-file', file])).stdout;
+      return (await command(['server', '--address', address, '--token-file', file])).stdout;
     };
     const [hers, theirs] = [await as('ada', ada), await as('ops', ops)];
     assert.match(hers, /^you are +ada$/m);

@@ -1,16 +1,17 @@
-/** What `keyturn serve` does with settings before it serves, as a real process. */
+/** What `keyturn serve` does with settings before it serves. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { yamlFile } from '../../config/yaml-file.js';
-import { keyturn } from '../serve-process.js';
+import { command } from '../in-process.js';
+import { keyturn } from '../keyturn-process.js';
 
 const WRONG = 'listen: nowhere\nqueues:\n  orders: { lease: 20, durable: true }\n';
 
 for (const extra of [[], ['--check-config'], ['--print-config']]) {
   test(`wrong settings end serve ${extra.join('')} with exit code 2 and every problem`, async (t) => {
     const config = yamlFile(t, WRONG);
-    const { code, stdout, stderr } = await keyturn(['serve', '--config', config, '--log-level', 'loud', ...extra]);
-    assert.equal(code, 2);
+    const { exitCode, stdout, stderr } = await command(['serve', '--config', config, '--log-level', 'loud', ...extra]);
+    assert.equal(exitCode, 2);
     assert.equal(stdout, '');
     assert.match(stderr, /^keyturn: 4 settings are wrong:$/m);
     assert.match(stderr, new RegExp(`^  listen \\(${config}:1:9\\): is "nowhere", must be host:port`, 'm'));
@@ -27,8 +28,8 @@ for (const extra of [[], ['--check-config'], ['--print-config']]) {
 }
 
 test('a store that is not known yet is refused, not accepted in silence, and its password is not told', async () => {
-  const { code, stdout, stderr } = await keyturn(['serve'], { KEYTURN_STORE: 'mysql://u:hunter2@h/db' });
-  assert.equal(code, 2);
+  const { exitCode, stdout, stderr } = await command(['serve'], { env: { KEYTURN_STORE: 'mysql://u:hunter2@h/db' } });
+  assert.equal(exitCode, 2);
   assert.match(
     stderr,
     /\(KEYTURN_STORE\): is "mysql:\/\/\*\*\*@h\/db", which is no address of a store; must be memory, or redis:/,
@@ -37,22 +38,25 @@ test('a store that is not known yet is refused, not accepted in silence, and its
 });
 
 test('--print-config does not tell the password of a store', async () => {
-  const { code, stdout, stderr } = await keyturn(['serve', '--print-config'], { KEYTURN_STORE: 'redis://:hunter2@h' });
-  assert.equal(code, 0);
+  const { exitCode, stdout, stderr } = await command(['serve', '--print-config'], {
+    env: { KEYTURN_STORE: 'redis://:hunter2@h' },
+  });
+  assert.equal(exitCode, 0);
   assert.match(stdout, /^store: redis:\/\/\*\*\*@h$/m);
   assert.doesNotMatch(stdout + stderr, /hunter2/);
 });
 
 test('KEYTURN_CONFIG names a file that is missing: exit code 2, and who named it', async () => {
-  const { code, stderr } = await keyturn(['serve'], { KEYTURN_CONFIG: '/nonexistent/keyturn.yaml' });
-  assert.equal(code, 2);
+  const { exitCode, stderr } = await command(['serve'], { env: { KEYTURN_CONFIG: '/nonexistent/keyturn.yaml' } });
+  assert.equal(exitCode, 2);
   assert.match(stderr, /\/nonexistent\/keyturn\.yaml: cannot be read: ENOENT.*named by KEYTURN_CONFIG/);
 });
 
 test('--check-config says that all is well, with exit code 0', async (t) => {
   const config = yamlFile(t, 'queues: { orders: { waiting_per_key: unlimited } }');
-  assert.deepEqual(await keyturn(['serve', '--check-config'], { KEYTURN_CONFIG: config }), {
-    code: 0,
+  assert.deepEqual(await keyturn(['serve', '--check-config'], { env: { KEYTURN_CONFIG: config } }), {
+    exitCode: 0,
+    signal: null,
     stdout: 'the configuration is fine\n',
     stderr: '',
   });
@@ -60,13 +64,13 @@ test('--check-config says that all is well, with exit code 0', async (t) => {
 
 test('--print-config prints what is in effect; loaded again it prints the same', async (t) => {
   const config = yamlFile(t, 'log_level: warn\nqueues: { orders: { waiting_per_key: 1 } }');
-  const first = await keyturn(['serve', '--print-config', '--config', config, '--drain-timeout', '90s'], {
-    KEYTURN_STARTUP_HOLD: '5s',
+  const first = await command(['serve', '--print-config', '--config', config, '--drain-timeout', '90s'], {
+    env: { KEYTURN_STARTUP_HOLD: '5s' },
   });
-  assert.equal(first.code, 0);
+  assert.equal(first.exitCode, 0);
   assert.match(first.stdout, /^log_level: warn$/m);
   assert.match(first.stdout, /^drain_timeout: 90s$/m);
   assert.match(first.stdout, /^startup_hold: 5s$/m);
-  const second = await keyturn(['serve', '--print-config', '--config', yamlFile(t, first.stdout)]);
+  const second = await command(['serve', '--print-config', '--config', yamlFile(t, first.stdout)]);
   assert.deepEqual(second, first);
 });

@@ -1,4 +1,4 @@
-/** `keyturn serve` with a data directory, as a real process that is killed and started again. */
+/** `keyturn serve` with a data directory: processes that are killed, and sidecars that find what was kept. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,14 +8,28 @@ import { connect, type Keyturn } from '@keyturn/client';
 import { yamlFile } from '../../config/yaml-file.js';
 import { parseExposition, sampleValue } from '../../observability/exposition.js';
 import { healthOf } from '../health.js';
-import { keyturn, ServeProcess } from '../serve-process.js';
+import { command, type SidecarHere, serveHere } from '../in-process.js';
+import { type Cleanup, keyturn } from '../keyturn-process.js';
+import { ServeProcess } from '../serve-process.js';
 
 const DURABLE = 'queues: { orders: { durable: true, waiting_per_key: unlimited, lease: 60s } }';
+const FREE_PORTS = ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
 
 function dataDirectory(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'keyturn-'));
   t.after(() => rmSync(directory, { recursive: true, maxRetries: 5 }));
   return join(directory, 'data');
+}
+
+/** A sidecar that the test can stop before its end. */
+async function startHere(t: TestContext, dataDir: string): Promise<SidecarHere & { stop(): Promise<void> }> {
+  const tasks: Parameters<Cleanup['after']>[0][] = [];
+  const stop = async () => {
+    for (const task of tasks.splice(0).reverse()) await task();
+  };
+  const sidecar = await serveHere({ after: (task) => void tasks.push(task) }, DURABLE, { dataDir });
+  t.after(stop);
+  return { ...sidecar, stop };
 }
 
 async function client(t: TestContext, sidecar: ServeProcess): Promise<Keyturn> {
@@ -64,8 +78,8 @@ test('what was answered outlives SIGKILL: items, and the turn of a worker that g
 });
 
 test('SIGTERM loses nothing that is durable, and says so', async (t) => {
-  const args = ['--config', yamlFile(t, DURABLE), '--data-dir', dataDirectory(t)];
-  const first = await ServeProcess.start(t, args);
+  const directory = dataDirectory(t);
+  const first = await ServeProcess.start(t, ['--config', yamlFile(t, DURABLE), '--data-dir', directory]);
   const before = await client(t, first);
   await before.submit({ queue: 'orders', items: [{ key: 'a' }] });
   await before.submit({ queue: 'orders', items: [{ key: 'b' }], durability: 'interval' });
@@ -74,9 +88,8 @@ test('SIGTERM loses nothing that is durable, and says so', async (t) => {
   first.signal('SIGTERM');
   assert.equal(await first.exited, 0);
   assert.equal((await first.logged('stopped'))['lost_items'], 2);
-  const second = await ServeProcess.start(t, args);
-  await second.logged('recovered');
-  const { deliveries } = await take(await client(t, second));
+  const second = await startHere(t, directory);
+  const { deliveries } = await take(second.client);
   assert.deepEqual(
     deliveries.map(({ turn }) => turn.key),
     ['a', 'b'],
@@ -85,10 +98,10 @@ test('SIGTERM loses nothing that is durable, and says so', async (t) => {
 
 test('a directory that another sidecar has: a clear error, exit code 1, and the other one goes on', async (t) => {
   const directory = dataDirectory(t);
+  const sidecar = await startHere(t, directory);
   const args = ['--config', yamlFile(t, DURABLE), '--data-dir', directory];
-  const sidecar = await ServeProcess.start(t, args);
-  const { code, stderr } = await keyturn(['serve', ...args, '--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0']);
-  assert.equal(code, 1);
+  const { exitCode, stderr } = await keyturn(['serve', ...args, ...FREE_PORTS]);
+  assert.equal(exitCode, 1);
   assert.match(stderr, /^keyturn: data_dir: .*in use by process \d+/m);
   assert.doesNotMatch(stderr, /^\s+at |listening/m);
   assert.equal((await sidecar.get('/readyz')).status, 200);
@@ -96,17 +109,14 @@ test('a directory that another sidecar has: a clear error, exit code 1, and the 
 
 test('data of a queue that is not durable any more: a clear error, exit code 2, and the data stays', async (t) => {
   const directory = dataDirectory(t);
-  const first = await ServeProcess.start(t, ['--config', yamlFile(t, DURABLE), '--data-dir', directory]);
-  await (await client(t, first)).submit({ queue: 'orders', items: [{ key: 'a' }] });
-  first.signal('SIGKILL');
-  await first.exited;
-  const free = ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0'];
-  const { code, stderr } = await keyturn(['serve', '--data-dir', directory, ...free]);
-  assert.equal(code, 2);
+  const first = await startHere(t, directory);
+  await first.client.submit({ queue: 'orders', items: [{ key: 'a' }] });
+  await first.stop();
+  const { exitCode, stderr } = await keyturn(['serve', '--data-dir', directory, ...FREE_PORTS]);
+  assert.equal(exitCode, 2);
   assert.match(stderr, /^keyturn: data_dir: .*orders \(1 items, 0 dead letters, 0 live turns\)/m);
-  const again = await ServeProcess.start(t, ['--config', yamlFile(t, DURABLE), '--data-dir', directory]);
-  await again.logged('recovered');
-  assert.equal((await take(await client(t, again))).deliveries.length, 1);
+  const again = await startHere(t, directory);
+  assert.equal((await take(again.client)).deliveries.length, 1);
 });
 
 for (const [what, path] of [
@@ -117,8 +127,8 @@ for (const [what, path] of [
 ] as const) {
   test(`a directory ${what}: a clear error that names it and the setting, exit code 2`, async (t) => {
     const directory = path(yamlFile(t, ''));
-    const { code, stderr } = await keyturn(['serve', '--data-dir', directory]);
-    assert.equal(code, 2);
+    const { exitCode, stderr } = await command(['serve', '--data-dir', directory]);
+    assert.equal(exitCode, 2);
     assert.ok(stderr.startsWith('keyturn: data_dir: ') && stderr.includes(directory), stderr);
     assert.match(stderr, /name a directory: --data-dir, KEYTURN_DATA_DIR or data_dir/);
   });

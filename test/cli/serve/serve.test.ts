@@ -1,20 +1,14 @@
-/** `keyturn serve` as a real process: where it listens, what it says about itself. */
+/** `keyturn serve`: where it listens, what it logs and counts. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { connect, type Keyturn } from '@keyturn/client';
+import { test } from 'node:test';
 import { yamlFile } from '../../config/yaml-file.js';
 import { parseExposition, sampleValue } from '../../observability/exposition.js';
 import { healthOf } from '../health.js';
+import { command, serveHere } from '../in-process.js';
 import { keyturn, ServeProcess } from '../serve-process.js';
-
-function client(t: TestContext, address: string): Keyturn {
-  const made = connect(address, { transport: 'unary' });
-  t.after(() => made.close());
-  return made;
-}
 
 test('it listens, says where with the real ports, and is ready', async (t) => {
   const sidecar = await ServeProcess.start(t);
@@ -32,25 +26,24 @@ test('it listens, says where with the real ports, and is ready', async (t) => {
 });
 
 test('the file reaches the coordinator: a named queue has its policy, an unnamed one is not made', async (t) => {
-  const config = yamlFile(t, 'auto_create: false\nlimits: { key_bytes: 10 }\nqueues: { orders: { lease: 7s } }');
-  const sidecar = await ServeProcess.start(t, ['--config', config]);
-  const keyturnClient = client(t, await sidecar.address('grpc'));
-  const answer = await keyturnClient.enQueue({ queue: 'orders', key: 'a' });
+  const settings = 'auto_create: false\nlimits: { key_bytes: 10 }\nqueues: { orders: { lease: 7s } }';
+  const { client } = await serveHere(t, settings);
+  const answer = await client.enQueue({ queue: 'orders', key: 'a' });
   assert.equal(answer.decision === 'accept' && answer.turn.lease, 7_000);
-  await assert.rejects(keyturnClient.enQueue({ queue: 'other', key: 'a' }), { reason: 'NO_SUCH_QUEUE' });
-  await assert.rejects(keyturnClient.enQueue({ queue: 'orders', key: 'a'.repeat(11) }), { reason: 'BAD_REQUEST' });
+  await assert.rejects(client.enQueue({ queue: 'other', key: 'a' }), { reason: 'NO_SUCH_QUEUE' });
+  await assert.rejects(client.enQueue({ queue: 'orders', key: 'a'.repeat(11) }), { reason: 'BAD_REQUEST' });
 });
 
 test('what happens is counted, and the exposition is strict', async (t) => {
-  const sidecar = await ServeProcess.start(t);
-  const keyturnClient = client(t, await sidecar.address('grpc'));
-  const answer = await keyturnClient.enQueue({ queue: 'orders', key: 'secret-key' });
+  const sidecar = await serveHere(t);
+  const { client } = sidecar;
+  const answer = await client.enQueue({ queue: 'orders', key: 'secret-key' });
   const token = answer.decision === 'accept' ? answer.turn.token : assert.fail(answer.decision);
   const during = parseExposition((await sidecar.get('/metrics')).body);
   assert.equal(sampleValue(during, 'keyturn_turns_live', { queue: 'orders' }), 1);
   assert.equal(sampleValue(during, 'keyturn_lanes', { queue: 'orders', state: 'PROCESS' }), 1);
-  await keyturnClient.deQueue({ queue: 'orders', key: 'secret-key', token });
-  await assert.rejects(keyturnClient.ack({ queue: 'orders', key: 'secret-key', token: 1 }), { reason: 'TURN_LOST' });
+  await client.deQueue({ queue: 'orders', key: 'secret-key', token });
+  await assert.rejects(client.ack({ queue: 'orders', key: 'secret-key', token: 1 }), { reason: 'TURN_LOST' });
 
   const { status, body } = await sidecar.get('/metrics');
   assert.equal(status, 200);
@@ -78,15 +71,15 @@ test('what happens is counted, and the exposition is strict', async (t) => {
 
 test('it listens on a Unix socket', async (t) => {
   const path = join(dirname(yamlFile(t, '')), 'keyturn.sock');
-  const sidecar = await ServeProcess.start(t, ['--listen', `unix:${path}`]);
-  assert.equal(await sidecar.address('grpc'), `unix:${path}`);
-  const answer = await client(t, `unix:${path}`).enQueue({ queue: 'orders', key: 'a' });
+  const { address, client } = await serveHere(t, '', { listen: `unix:${path}` });
+  assert.equal(address, `unix:${path}`);
+  const answer = await client.enQueue({ queue: 'orders', key: 'a' });
   assert.equal(answer.decision, 'accept');
 });
 
 test('beyond loopback it does not start where nobody is asked who they are', async () => {
-  const { code, stderr } = await keyturn(['serve', '--listen', '0.0.0.0:0', '--http-listen', '127.0.0.1:0']);
-  assert.equal(code, 2);
+  const { exitCode, stderr } = await command(['serve', '--listen', '0.0.0.0:0', '--http-listen', '127.0.0.1:0']);
+  assert.equal(exitCode, 2);
   assert.match(stderr, /listen \(--listen\): is "0\.0\.0\.0:0", which others than this machine can reach/);
   assert.match(stderr, /KEYTURN_INSECURE=true/);
 });
@@ -130,14 +123,9 @@ for (const [flag, other] of [
 }
 
 test('a socket path that cannot be used: a clear error, exit code 2', async () => {
-  const { code, stderr } = await keyturn([
-    'serve',
-    '--listen',
-    'unix:/nonexistent/keyturn.sock',
-    '--http-listen',
-    '127.0.0.1:0',
-  ]);
-  assert.equal(code, 2);
+  const socket = 'unix:/nonexistent/keyturn.sock';
+  const { exitCode, stderr } = await command(['serve', '--listen', socket, '--http-listen', '127.0.0.1:0']);
+  assert.equal(exitCode, 2);
   assert.match(stderr, /^keyturn: listen: .*\/nonexistent\/keyturn\.sock/m);
 });
 
@@ -152,8 +140,8 @@ for (const [what, address, code, said] of [
   ['an address of another machine', '192.0.2.1:0', 2, /no address of this machine/],
 ] as const) {
   test(`${what}: it is said what is wrong with it, and how it is set`, async () => {
-    const ended = await keyturn(['serve', '--listen', address, '--http-listen', '127.0.0.1:0', '--insecure', 'true']);
-    assert.equal(ended.code, code);
+    const ended = await command(['serve', '--listen', address, '--http-listen', '127.0.0.1:0', '--insecure', 'true']);
+    assert.equal(ended.exitCode, code);
     assert.match(ended.stderr, said);
     assert.match(ended.stderr, /^keyturn: listen: .*It is set by --listen, KEYTURN_LISTEN or listen in the file\.$/m);
   });

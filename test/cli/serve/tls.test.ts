@@ -1,13 +1,15 @@
-/** TLS of `keyturn serve` and of the commands that reach it, as real processes. */
+/** TLS of `keyturn serve` and of the commands that reach it. */
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, type TestContext, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { connect, type TlsOptions } from '@keyturn/client';
 import { yamlFile } from '../../config/yaml-file.js';
 import { writeCertificates } from '../../support/certificate-files.js';
-import { keyturn, ServeProcess } from '../serve-process.js';
+import { command, serveHere } from '../in-process.js';
+import { keyturn } from '../keyturn-process.js';
+import { ServeProcess } from '../serve-process.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'keyturn-tls-'));
 const file = (name: string) => join(folder, name);
@@ -51,15 +53,18 @@ describe('serve', () => {
   });
 
   test('a certificate that has ended: it starts, and warns', async (t) => {
-    const sidecar = await ServeProcess.start(t, ['--tls-cert', file('expired.pem'), '--tls-key', file('expired.key')]);
-    await sidecar.logged('the certificate has ended');
+    const { lines } = await serveHere(t, '', { tlsCert: file('expired.pem'), tlsKey: file('expired.key') });
+    const warnings = lines.filter(
+      ({ level, msg }) => level === 'warn' && /^the certificate has ended/.test(String(msg)),
+    );
+    assert.equal(warnings.length, 1);
   });
 
   for (const extra of [[], ['--check-config']]) {
     test(`wrong files end serve ${extra.join('')} with exit code 2`, async () => {
       const wrong = ['serve', '--tls-cert', file('server.pem'), '--tls-key', file('client.key'), ...extra];
-      const { code, stdout, stderr } = await keyturn(wrong);
-      assert.deepEqual([code, stdout], [2, '']);
+      const { exitCode, stdout, stderr } = await command(wrong);
+      assert.deepEqual([exitCode, stdout], [2, '']);
       assert.match(stderr, /^ {2}tls\.key \(--tls-key\): is ".*client\.key", must be .*; it is not the key of/m);
     });
   }
@@ -106,32 +111,43 @@ describe('serve', () => {
 
 describe('commands', () => {
   const SHOWN = ['--tls-ca', file('ca.pem'), '--tls-cert', file('client.pem'), '--tls-key', file('client.key')];
-  const withAddress = async (t: TestContext, flags = MUTUAL) =>
-    (await ServeProcess.start(t, flags)).address('grpc').then((address) => ['--address', address]);
+  const tasks: (() => Promise<void> | void)[] = [];
+  const cleanup = { after: (task: () => Promise<void> | void) => void tasks.unshift(task) };
+  let mutual = '';
+  before(async () => {
+    const tls = { tlsCert: file('server.pem'), tlsKey: file('server.key'), tlsClientCa: file('ca.pem') };
+    mutual = (await serveHere(cleanup, '', tls)).address;
+  });
+  after(async () => {
+    for (const task of tasks) await task();
+  });
 
   test('each reaches a sidecar with TLS, by options or by variables', async (t) => {
-    const at = await withAddress(t);
+    const at = ['--address', mutual];
     const lines = yamlFile(t, 'key\na\nb\n');
     const commands: readonly (readonly string[])[] = [
-      ['run', '--queue', 'q', '--key', 'k', ...SHOWN, ...at, '--', 'true'],
       ['submit', '--queue', 'q', '--key', 'k', '--payload', 'x', ...SHOWN, ...at],
       ['explain', ...SHOWN, ...at, 'q', 'k'],
       ['queues', ...SHOWN, ...at],
       ['dead-letters', 'list', '--queue', 'q', ...SHOWN, ...at],
       ['replay', lines, '--format', 'csv', '--key', 'key', '--queue', 'r', ...SHOWN, ...at],
     ];
-    for (const command of commands) {
-      const { code, stderr } = await keyturn(command);
-      assert.equal(code, 0, `${command[0]}: ${stderr}`);
+    for (const words of commands) {
+      const { exitCode, stderr } = await command(words);
+      assert.equal(exitCode, 0, `${words[0]}: ${stderr}`);
     }
-    const { code, stderr } = await keyturn(['queues'], {
-      KEYTURN_ADDRESS: at[1] ?? '',
-      KEYTURN_TLS_CA: file('ca.pem'),
-      KEYTURN_TLS_CLIENT_CERT: file('client.pem'),
-      KEYTURN_TLS_CLIENT_KEY: file('client.key'),
-      KEYTURN_TLS_SERVER_NAME: 'localhost',
+    const ran = await keyturn(['run', '--queue', 'ran', '--key', 'k', ...SHOWN, ...at, '--', 'true']);
+    assert.deepEqual([ran.exitCode, ran.stderr], [0, '']);
+    const { exitCode, stderr } = await keyturn(['queues'], {
+      env: {
+        KEYTURN_ADDRESS: mutual,
+        KEYTURN_TLS_CA: file('ca.pem'),
+        KEYTURN_TLS_CLIENT_CERT: file('client.pem'),
+        KEYTURN_TLS_CLIENT_KEY: file('client.key'),
+        KEYTURN_TLS_SERVER_NAME: 'localhost',
+      },
     });
-    assert.equal(code, 0, stderr);
+    assert.equal(exitCode, 0, stderr);
   });
 
   const REFUSED: Readonly<Record<string, readonly [options: readonly string[], code: number, told: RegExp]>> = {
@@ -153,18 +169,26 @@ describe('commands', () => {
     'with an empty option': [['--tls-ca', ''], 2, /must not be empty/],
   };
   for (const [how, [options, code, told]] of Object.entries(REFUSED)) {
-    test(`a command ${how} says what is wrong, exit code ${code}`, async (t) => {
-      const finished = await keyturn(['queues', ...(await withAddress(t)), ...options]);
-      assert.equal(finished.code, code, finished.stderr);
-      assert.match(finished.stderr, told);
-      assert.doesNotMatch(finished.stderr, /^\s+at /m);
-      assert.doesNotMatch(finished.stderr, /Warning/);
+    test(`a command ${how} says what is wrong, exit code ${code}`, async () => {
+      const { exitCode, stderr } = await command(['queues', '--address', mutual, ...options]);
+      assert.equal(exitCode, code, stderr);
+      assert.match(stderr, told);
+      assert.doesNotMatch(stderr, /^\s+at /m);
+      assert.doesNotMatch(stderr, /Warning/);
     });
   }
 
+  test('a process that refuses the certificate of a sidecar gives the reason and no warning of Node', async () => {
+    const { exitCode, stderr } = await keyturn(['queues', '--address', mutual, '--tls-ca', file('other-ca.pem')]);
+    assert.equal(exitCode, 69);
+    assert.match(stderr, /^keyturn: .*certificate of the sidecar is not accepted/);
+    assert.doesNotMatch(stderr, /^\s+at |Warning/m);
+  });
+
   test('a command with TLS for a sidecar without it says so', async (t) => {
-    const finished = await keyturn(['queues', ...(await withAddress(t, [])), '--tls-ca', file('ca.pem')]);
-    assert.equal(finished.code, 69);
-    assert.match(finished.stderr, /the sidecar does not speak TLS/);
+    const { address } = await serveHere(t);
+    const { exitCode, stderr } = await command(['queues', '--address', address, '--tls-ca', file('ca.pem')]);
+    assert.equal(exitCode, 69);
+    assert.match(stderr, /the sidecar does not speak TLS/);
   });
 });
