@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { harmless, harmlessJson, harmlessLines, harmlessWithin } from '../../src/observability/harmless.js';
+import { command } from '../cli/in-process.js';
 import { keyturn, put, type Serving, serve, shell } from '../cli/keyturn-process.js';
 
 /** Clears the screen, by an escape sequence and by its one-byte form; forges a line; turns the direction; ends the text. */
@@ -98,7 +99,7 @@ describe('commands and log, when every field that a client chooses is nasty', { 
       for (const more of [[], ['--json']]) {
         // A NUL cannot be an argument.
         const words = [...args, ...more].map((word) => word.replaceAll('\0', ''));
-        const { stdout, stderr } = await keyturn(words, { env: { KEYTURN_ADDRESS: sidecar.address } });
+        const { stdout, stderr } = await command(words, { env: { KEYTURN_ADDRESS: sidecar.address } });
         assert.notEqual(stdout + stderr, '');
         assertHarmless('stdout', stdout);
         assertHarmless('stderr', stderr);
@@ -122,17 +123,17 @@ describe('commands and log, when every field that a client chooses is nasty', { 
       ['replay', `${file}${NASTY.replaceAll('\0', '')}`, '--key', 'k', '--format', 'tsv'],
       ['data', 'import', file, '--data-dir', join(folder, 'new')],
     ]) {
-      const { stderr, exitCode } = await keyturn(args, { env: { KEYTURN_ADDRESS: sidecar.address } });
+      const { stderr, exitCode } = await command(args, { env: { KEYTURN_ADDRESS: sidecar.address } });
       assert.notEqual(exitCode, 0);
       assertHarmless(args.join(' '), stderr);
     }
   });
 
   it('keyturn data export and check, on standard output', async () => {
-    for (const command of ['export', 'check', 'stats']) {
-      const { stdout, stderr } = await keyturn(['data', command, '--data-dir', join(folder, 'data')]);
+    for (const action of ['export', 'check', 'stats']) {
+      const { stdout, stderr } = await keyturn(['data', action, '--data-dir', join(folder, 'data')]);
       assert.notEqual(stdout, '');
-      assertHarmless(`data ${command}`, stdout + stderr);
+      assertHarmless(`data ${action}`, stdout + stderr);
     }
   });
 

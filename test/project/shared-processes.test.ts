@@ -11,7 +11,8 @@ const paths = files.map(({ path }) => path).filter((path) => path.endsWith('.tes
 /** What would reach another file of the same process: each with an example that the pattern finds. */
 const REACHES: readonly (readonly [pattern: RegExp, example: string])[] = [
   [/^(?:before|after|beforeEach|afterEach)\(/m, 'before(async () => {'],
-  // Written so that this file does not match.
+  // These are written so that this file does not match.
+  [/\/in-process\.js'/, "from '../cli/in-process\u002ejs'"],
   [/\bprocess\.(?:env\b.*\]? = |chdir\(|exitCode = )/, "process.chdir\u0028'/')"],
 ];
 

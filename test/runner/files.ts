@@ -20,7 +20,6 @@ export const SHARED_ROOMS: readonly string[] = [
   'local/journal',
   'mixed',
   'model',
-  'observability',
   'project',
   'release',
   'support',
