@@ -8,17 +8,20 @@ interface Refusal {
   readonly message: string;
 }
 
-/** @param words the command and what follows it. @throws when the command does not refuse them */
+/** @param words the command and what follows it. @returns what it says; of help that is asked for, too. @throws when it does not refuse them */
 export async function refusalOf(register: (program: Command) => void, words: readonly string[]): Promise<Refusal> {
-  const errors: string[] = [];
+  const said: string[] = [];
   const program = new Command('keyturn').enablePositionalOptions().exitOverride();
-  program.configureOutput({ writeErr: (text) => errors.push(text), writeOut: (text) => errors.push(text) });
+  program.configureOutput({ writeErr: (text) => said.push(text), writeOut: (text) => said.push(text) });
   register(program);
   try {
     await program.parseAsync(words, { from: 'user' });
   } catch (error) {
     if (error instanceof CommandFailure) return { exitCode: error.exitCode, message: error.message };
-    if (error instanceof CommanderError) return { exitCode: EXIT.usage, message: errors.join('') };
+    if (error instanceof CommanderError) {
+      const exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+      return { exitCode, message: said.join('') };
+    }
     throw error;
   }
   throw new Error(`it was not refused: ${words.join(' ')}`);
