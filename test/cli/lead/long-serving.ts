@@ -4,10 +4,17 @@ import { systemClock } from '../../../src/local/clock.js';
 import { localCoordinator } from '../../support/local-coordinator.js';
 import { type Sidecar, startSidecar } from '../../support/sidecar.js';
 
+const HOUR = 3_600_000;
+
 export async function longServing(t: TestContext): Promise<Sidecar> {
-  let ahead = 0;
-  const clock = { ...systemClock, now: () => systemClock.now() + ahead };
+  let passed = 0;
+  const clock = {
+    ...systemClock,
+    now: () => systemClock.now() + passed,
+    // It was an hour ago, and is today: both clocks have gone on by the same.
+    wall: () => systemClock.wall() - HOUR + passed,
+  };
   const coordinator = localCoordinator(t, { clock });
-  ahead = 3_600_000;
+  passed = HOUR;
   return startSidecar(t, coordinator);
 }
