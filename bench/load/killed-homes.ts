@@ -11,11 +11,6 @@ const BATCH = 1_000;
 /** Keys of a queue. */
 const KEYS = 50;
 const PAYLOAD = Buffer.alloc(100, 'x');
-/**
- * A member that has just begun claims nothing before one session is over, and members that have been the same for 15 s share the
- * partitions out: the kill comes between the two, when one of them has all and the other one may claim. ms
- */
-const SETTLES = 5_000;
 /** It has taken over long before, or never will, ms. */
 const LONGEST = 60_000;
 
@@ -36,10 +31,17 @@ export class KilledHomes {
     return homes;
   }
 
-  /** @returns s from the kill until every queue had a turn */
-  async killOne(): Promise<number> {
+  /**
+   * A member that has just begun claims nothing before one session is over, and members that have been the same for 15 s share
+   * the partitions out: a kill that is to be measured comes between the two, when one of them has all and the other one may
+   * claim.
+   *
+   * @param settles from the start of the other one to the kill, ms
+   * @returns s from the kill until every queue had a turn
+   */
+  async killOne(settles: number): Promise<number> {
     const next = await startMember(this.redis);
-    await pass(SETTLES);
+    await pass(settles);
     const client = connect(next.address);
     await this.#mustHaveAll(client);
     const begun = performance.now();

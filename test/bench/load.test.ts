@@ -107,34 +107,26 @@ test('a program tells its CPU time where the system does, and one that is gone d
   assert.ok((await cpuSecondsOf(process.pid)) >= before + 0.02);
 });
 
-test('the load of the rows works on a sidecar, and a refusal is an error that says which', async () => {
+test('the load of the rows works on a sidecar, on a bare stream and by the client; a refusal is an error that says which', async () => {
   const sidecar = await startSidecar({ policy: { lease: '1h' } });
   const session = new SessionStream(sidecar.address);
+  const other = new SessionStream(sidecar.address);
+  const keyturn = connectClient(sidecar.address);
   try {
     await sayHello(session, 'worker-1');
     const { token } = turnOf(await session.ask(enQueue('key')));
     await session.ask(deQueue('key', token));
     await assert.rejects(session.ask(deQueue('key', token + 1n)), /expected dequeue, got error: /);
     assert.ok((await sidecar.bytesInUse()) > 1_000_000);
-  } finally {
-    session.close();
-    await sidecar.stop();
-  }
-  await assert.rejects(session.ask(enQueue('key')), /the session was closed/);
-});
-
-test('items go in and out again, on a bare stream and by the client', async () => {
-  const sidecar = await startSidecar();
-  const session = new SessionStream(sidecar.address);
-  const keyturn = connectClient(sidecar.address);
-  try {
-    await inAndOut(await streamCalls(session));
+    await inAndOut(await streamCalls(other));
     await inAndOut(clientCalls(keyturn));
   } finally {
     session.close();
+    other.close();
     await keyturn.close();
     await sidecar.stop();
   }
+  await assert.rejects(session.ask(enQueue('key')), /the session was closed/);
 });
 
 async function inAndOut<Turn>(calls: ItemCalls<Turn>): Promise<void> {

@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { chmod, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import {
-  keyturn,
-  put,
-  type Running,
-  type Serving,
-  serve,
-  startKeyturn,
-  temporaryFolder,
-  until,
-} from './keyturn-process.js';
+import { localCoordinator } from '../support/local-coordinator.js';
+import { type Sidecar, startSidecar } from '../support/sidecar.js';
+import { keyturn, type Running, type Serving, serve, startKeyturn, temporaryFolder, until } from './keyturn-process.js';
 
 const SETTINGS = `
 queues:
@@ -55,13 +48,12 @@ describe('keyturn run', () => {
     key: string,
     options: readonly string[],
     script: string,
-    queue = 'line',
+    { queue = 'line', address = sidecar.address } = {},
   ): Promise<Running> {
     const args = ['run', '--queue', queue, '--key', key, ...options, '--', 'sh', '-c', script];
-    const running = startKeyturn(args, { env, stdin: { open: true } });
+    const running = startKeyturn(args, { env: { KEYTURN_ADDRESS: address }, stdin: { open: true } });
     t.after(() => finish(running));
-    assert.ok(running.child.stdout);
-    await once(running.child.stdout, 'data');
+    await said(running, 'ready');
     return running;
   }
 
@@ -71,11 +63,13 @@ describe('keyturn run', () => {
     await running.ended;
   }
 
-  function waiting(t: TestContext, key: string, ...options: string[]): Running {
-    const args = ['run', '--queue', 'line', '--key', key, ...options, '--', 'echo', 'mine'];
-    const running = startKeyturn(args, { env });
-    t.after(() => finish(running));
-    return running;
+  /** Resolves when the command has written this. */
+  async function said({ child: { stdout } }: Running, words: string): Promise<void> {
+    assert.ok(stdout);
+    for (let text = ''; !text.includes(words); ) {
+      const [chunk] = await once(stdout, 'data');
+      text += String(chunk);
+    }
   }
 
   async function inLine(key: string): Promise<number> {
@@ -86,109 +80,63 @@ describe('keyturn run', () => {
     return (await sidecar.client.admin.explainKey('line', key)).holder !== undefined;
   }
 
-  describe('passes on', () => {
-    it('the exit code of the command', async () => {
-      assert.equal((await run('q', 'ok', [], 'true')).exitCode, 0);
-      assert.equal((await run('q', 'seven', [], 'sh', '-c', 'exit 7')).exitCode, 7);
-    });
+  /** Somebody else has the turn of the key until the test ends. */
+  async function busy(t: TestContext, queue: string, key: string): Promise<void> {
+    const answer = await sidecar.client.enQueue({ queue, key, lease: 600_000, consumerId: 'busy' });
+    assert.ok(answer.decision === 'accept');
+    t.after(() => sidecar.client.deQueue({ queue, key, token: answer.turn.token }));
+  }
 
-    it('128 + n when signal n ended it', async () => {
-      assert.equal((await run('q', 'killed', [], 'sh', '-c', 'kill -KILL $$')).exitCode, 137);
-      assert.equal((await run('q', 'ended', [], 'sh', '-c', 'kill -TERM $$')).exitCode, 143);
-    });
+  it('passes on exit code, input, output and error, queue, key, token and arguments as they are', async () => {
+    const script = 'cat; echo said >&2; echo "|$KEYTURN_QUEUE|$KEYTURN_KEY|$KEYTURN_TOKEN|$*"; exit 7';
+    const command = ['sh', '-c', script, 'sh', '--key', 'x', '-n', '*'];
+    const args = ['run', '--queue', 'q', '--key', 'a key', '--', ...command];
+    const { exitCode, stdout, stderr } = await keyturn(args, { env, stdin: 'heard' });
+    assert.deepEqual([exitCode, stderr], [7, 'said\n']);
+    assert.match(stdout, /^heard\|q\|a key\|[1-9]\d*\|--key x -n \*\n$/);
+    const later = await run('q', 'a key', [], 'sh', '-c', 'echo $KEYTURN_TOKEN');
+    assert.equal(later.exitCode, 0);
+    assert.ok(Number(later.stdout) > Number(stdout.split('|')[3]), 'a later turn has a larger token');
+  });
 
-    it('standard input, output and error', async () => {
-      const args = ['run', '--queue', 'q', '--key', 'stdio', '--', 'sh', '-c', 'cat; echo said >&2'];
-      const { stdout, stderr } = await keyturn(args, { env, stdin: 'heard' });
-      assert.deepEqual([stdout, stderr], ['heard', 'said\n']);
-    });
+  it('passes on 128 + n when signal n ended the command', async () => {
+    assert.equal((await run('q', 'killed', [], 'sh', '-c', 'kill -KILL $$')).exitCode, 137);
+  });
 
-    it('queue, key and token', async () => {
-      const { stdout } = await run('q', 'a key', [], 'sh', '-c', 'echo "$KEYTURN_QUEUE|$KEYTURN_KEY|$KEYTURN_TOKEN"');
-      assert.match(stdout, /^q\|a key\|[1-9]\d*\n$/);
-      const later = await run('q', 'a key', [], 'sh', '-c', 'echo $KEYTURN_TOKEN');
-      assert.ok(Number(later.stdout) > Number(stdout.split('|')[2]), 'a later turn has a larger token');
-    });
-
-    it('the arguments of the command as they are, options too', async () => {
-      assert.equal((await run('q', 'args', [], 'echo', '--key', 'x', '-n', '*')).stdout, '--key x -n *\n');
-    });
-
-    for (const [signal, number] of [
-      ['SIGTERM', 15],
-      ['SIGINT', 2],
-      ['SIGHUP', 1],
-      ['SIGQUIT', 3],
-      ['SIGUSR1', 10],
-      ['SIGUSR2', 12],
-    ] as const) {
-      it(`${signal}, and the exit code that the command makes of it`, async (t: TestContext) => {
-        const name = signal.slice(3);
-        const running = await started(t, name, [], `trap 'echo got ${name}; exit ${number}' ${name}; ${WAIT_LONG}`);
-        running.child.kill(signal);
-        const { exitCode, stdout } = await running.ended;
-        assert.deepEqual([exitCode, stdout], [number, `ready\ngot ${name}\n`]);
-        assert.equal(await held(name), false);
-      });
+  it('passes on signals, and the exit code that the command makes of them', async (t: TestContext) => {
+    const traps = ['TERM', 'INT', 'HUP', 'QUIT', 'USR1'].map((name) => `trap 'echo got ${name}' ${name}`);
+    const script = `${traps.join('; ')}; trap 'echo got USR2; exit 12' USR2; ${WAIT_LONG}`;
+    const running = await started(t, 'signals', [], script);
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const) {
+      const heard = said(running, `got ${signal.slice(3)}`);
+      running.child.kill(signal);
+      await heard;
     }
+    const { exitCode, stdout } = await running.ended;
+    const heard = ['ready', 'got TERM', 'got INT', 'got HUP', 'got QUIT', 'got USR1', 'got USR2', ''];
+    assert.deepEqual([exitCode, stdout], [12, heard.join('\n')]);
+    assert.equal(await held('signals'), false);
   });
 
   it('says 127 when there is no such command, and 126 when it cannot be run, and keeps no turn', async () => {
     const missing = await run('line', 'missing', [], 'no-such-command-here');
     assert.deepEqual([missing.exitCode, missing.stderr], [127, 'keyturn: no-such-command-here: command not found\n']);
-    const file = await put(folder, 'not-executable', '#!/bin/sh\n');
-    await chmod(file, 0o644);
-    const refused = await run('line', 'refused', [], file);
+    const refused = await run('line', 'refused', [], '');
     assert.equal(refused.exitCode, 126);
-    assert.match(refused.stderr, /cannot be run: .*EACCES/);
+    assert.match(refused.stderr, /^keyturn: .{1,120}: cannot be run: .*\n$/);
     assert.deepEqual([await held('missing'), await held('refused')], [false, false]);
   });
 
-  for (const [what, command] of [
-    ['an empty name', ''],
-    ['a name below a file', '/etc/passwd/x'],
-    ['a name of 5,000 characters', 'n'.repeat(5_000)],
-  ] as const) {
-    it(`says 126 of ${what}, without a stack, and the key is free at once`, async () => {
-      const { exitCode, stderr } = await run('line', what, [], command);
-      assert.equal(exitCode, 126);
-      assert.match(stderr, /^keyturn: .{1,120}: cannot be run: .*\n$/);
-      assert.equal(await held(what), false);
-    });
+  /** A sidecar that can be gone in a moment. */
+  async function mortal(t: TestContext): Promise<Sidecar> {
+    return startSidecar(t, localCoordinator(t));
   }
 
-  it('stops what the command has started too when the turn is lost', async (t: TestContext) => {
-    const script = `sh -c 'trap "echo grandchild stopped; exit 0" TERM; echo ready; ${WAIT_LONG.replaceAll("'", '"')}'; echo over`;
-    const running = await started(t, 'family', [], script);
-    await sidecar.client.admin.evictHolder('line', 'family');
-    const { exitCode, stdout } = await running.ended;
-    assert.equal(exitCode, 76);
-    assert.match(stdout, /grandchild stopped/);
-  });
-
   it('does not wait for --kill-after when the command has ended and the sidecar is away', async (t: TestContext) => {
-    const gone = await serve(t);
-    const args = [
-      'run',
-      '--queue',
-      'q',
-      '--key',
-      'k',
-      '--kill-after',
-      '10m',
-      '--lease',
-      '10m',
-      '--',
-      'sh',
-      '-c',
-      'echo ready; read go',
-    ];
-    const running = startKeyturn(args, { env: { KEYTURN_ADDRESS: gone.address }, stdin: { open: true } });
-    t.after(() => finish(running));
-    assert.ok(running.child.stdout);
-    await once(running.child.stdout, 'data');
-    gone.child.kill('SIGKILL');
-    await once(gone.child, 'exit');
+    const { address, server } = await mortal(t);
+    const options = ['--kill-after', '10m', '--lease', '10m'];
+    const running = await started(t, 'k', options, 'echo ready; read go', { queue: 'q', address });
+    server.forceStop();
     running.child.stdin?.end('go\n');
     const { exitCode, stderr } = await running.ended;
     assert.match(stderr, /could not be given back/);
@@ -201,14 +149,10 @@ describe('keyturn run', () => {
       it('never runs two commands at once on one key, and runs them in the order of arrival', async (t: TestContext) => {
         const key = keyOf('order');
         const log = join(folder, key);
-        const holder = await started(
-          t,
-          key,
-          transport,
-          `echo ready; read go; echo 0 in >> ${log}; sleep 0.1; echo 0 out >> ${log}`,
-        );
+        const script = `echo ready; read go; echo 0 in >> ${log}; sleep 0.1; echo 0 out >> ${log}`;
+        const holder = await started(t, key, transport, script);
         const followers: Running[] = [];
-        for (let n = 1; n <= 4; n++) {
+        for (let n = 1; n <= 2; n++) {
           const script = `echo ${n} in >> ${log}; sleep 0.1; echo ${n} out >> ${log}`;
           const args = ['run', '--queue', 'line', '--key', key, ...transport, '--', 'sh', '-c', script];
           followers.push(startKeyturn(args, { env }));
@@ -216,7 +160,7 @@ describe('keyturn run', () => {
         }
         holder.child.stdin?.end('go\n');
         await Promise.all([holder, ...followers].map((running) => running.ended));
-        const expected = [0, 1, 2, 3, 4].flatMap((n) => [`${n} in`, `${n} out`]);
+        const expected = [0, 1, 2].flatMap((n) => [`${n} in`, `${n} out`]);
         assert.deepEqual((await readFile(log, 'utf8')).trimEnd().split('\n'), expected);
       });
 
@@ -225,83 +169,64 @@ describe('keyturn run', () => {
         // Renewed each second: a busy machine may stop everything for one or two.
         const options = ['--lease', '3s', ...transport];
         const running = await started(t, key, options, 'echo ready; read go; echo done');
-        const other = waiting(t, key, ...transport);
+        const next = sidecar.client.enQueue({ queue: 'line', key, wait: 60_000 });
         await until('it was renewed past its lease', async () => {
           return ((await sidecar.client.admin.explainKey('line', key)).holder?.renewals ?? 0) >= 4;
         });
         running.child.stdin?.end('go\n');
         const { exitCode, stdout } = await running.ended;
         assert.deepEqual([exitCode, stdout], [0, 'ready\ndone\n']);
-        assert.deepEqual((await other.ended).stdout, 'mine\n');
+        assert.equal((await next).decision, 'accept');
       });
 
-      describe('when the turn is lost', () => {
+      it('stops the command with SIGTERM when the turn is lost, and what it has started too', async (t: TestContext) => {
         // A session is told. Without one the next renewal tells.
         const brief = transport.length === 0 ? transport : [...transport, '--lease', '3s'];
+        const grandchild = `trap "echo grandchild stopped; exit 0" TERM; ${WAIT_LONG}`;
+        const script = `trap 'wait; echo stopped; exit 0' TERM; sh -c '${grandchild}' & wait`;
+        const running = await started(t, keyOf('evicted'), brief, script);
+        assert.equal((await sidecar.client.admin.evictHolder('line', keyOf('evicted'))).evicted, true);
+        const { exitCode, stdout, stderr } = await running.ended;
+        assert.deepEqual([exitCode, stdout], [76, 'ready\ngrandchild stopped\nstopped\n']);
+        // The shell may tell that what it had started was told to end, too.
+        assert.equal(
+          stderr.replaceAll('Terminated\n', ''),
+          `keyturn: the turn of key ${keyOf('evicted')} in queue line was lost (evicted): stopping the command\n`,
+        );
+      });
 
-        it('stops the command with SIGTERM', async (t: TestContext) => {
-          const script = `trap 'echo stopped; exit 0' TERM; ${WAIT_LONG}`;
-          const running = await started(t, keyOf('evicted'), brief, script);
-          assert.equal((await sidecar.client.admin.evictHolder('line', keyOf('evicted'))).evicted, true);
-          const { exitCode, stdout, stderr } = await running.ended;
-          assert.deepEqual([exitCode, stdout], [76, 'ready\nstopped\n']);
-          // The shell may tell that what it had started was told to end, too.
-          assert.equal(
-            stderr.replace('Terminated\n', ''),
-            `keyturn: the turn of key ${keyOf('evicted')} in queue line was lost (evicted): stopping the command\n`,
-          );
-        });
-
-        it('kills a command that does not stop', async (t: TestContext) => {
-          const script = `trap '' TERM; ${WAIT_LONG}`;
-          const running = await started(t, keyOf('stubborn'), [...brief, '--kill-after', '200ms'], script);
-          await sidecar.client.admin.evictHolder('line', keyOf('stubborn'));
-          assert.equal((await running.ended).exitCode, 76);
-        });
-
-        it('because the sidecar is gone for longer than the lease, stops the command', async (t: TestContext) => {
-          const gone = await serve(t);
-          const args = [
-            'run',
-            '--queue',
-            'q',
-            '--key',
-            'k',
-            '--lease',
-            '500ms',
-            ...transport,
-            '--',
-            'sh',
-            '-c',
-            WAIT_LONG,
-          ];
-          const running = startKeyturn(args, { env: { KEYTURN_ADDRESS: gone.address } });
-          t.after(() => finish(running));
-          assert.ok(running.child.stdout);
-          await once(running.child.stdout, 'data');
-          gone.child.kill('SIGKILL');
-          const { exitCode, stderr } = await running.ended;
-          assert.equal(exitCode, 76);
-          assert.match(stderr, /was lost \(unreachable\): stopping the command/);
-        });
+      it('stops the command when the sidecar is gone for longer than the lease', async (t: TestContext) => {
+        const { address, server } = await mortal(t);
+        const options = ['--lease', '500ms', ...transport];
+        const running = await started(t, 'k', options, WAIT_LONG, { queue: 'q', address });
+        server.forceStop();
+        const { exitCode, stderr } = await running.ended;
+        assert.equal(exitCode, 76);
+        assert.match(stderr, /was lost \(unreachable\): stopping the command/);
       });
     });
   }
 
-  describe('when the turn is lost, each call by itself', () => {
-    it('and that was not known before the command ended, says so', async (t: TestContext) => {
-      const running = await started(t, 'late', ['--unary', '--lease', '1h'], 'echo ready; read go');
-      await sidecar.client.admin.evictHolder('line', 'late');
-      running.child.stdin?.end('go\n');
-      const { exitCode, stderr } = await running.ended;
-      assert.equal(exitCode, 76);
-      assert.match(stderr, /the turn of key late in queue line could not be given back: /);
-    });
+  it('kills a command that does not stop when the turn is lost', async (t: TestContext) => {
+    const running = await started(t, 'stubborn', ['--kill-after', '200ms'], `trap '' TERM; ${WAIT_LONG}`);
+    await sidecar.client.admin.evictHolder('line', 'stubborn');
+    assert.equal((await running.ended).exitCode, 76);
+  });
+
+  it('says so when the turn was lost and that was not known before the command ended', async (t: TestContext) => {
+    const running = await started(t, 'late', ['--unary', '--lease', '1h'], 'echo ready; read go');
+    await sidecar.client.admin.evictHolder('line', 'late');
+    running.child.stdin?.end('go\n');
+    const { exitCode, stderr } = await running.ended;
+    assert.equal(exitCode, 76);
+    assert.match(stderr, /the turn of key late in queue line could not be given back: /);
   });
 
   it('keeps a turn over a session beyond the lease of its queue, and gives it back', async (t: TestContext) => {
-    const running = await started(t, 'tied', [], 'echo ready; read go; echo done', 'brief');
+    const script = 'echo ready; read go; echo done';
+    const running = await started(t, 'tied', ['--consumer', 'me'], script, { queue: 'brief' });
     const first = (await sidecar.client.admin.explainKey('brief', 'tied')).holder;
+    assert.equal(first?.consumerId, 'me');
     await until('it is held beyond the lease', async () => {
       const { holder } = await sidecar.client.admin.explainKey('brief', 'tied');
       return holder !== undefined && holder.token === first?.token && Date.now() > holder.since + 600;
@@ -313,23 +238,22 @@ describe('keyturn run', () => {
 
   describe('without a turn', () => {
     it('leaves when the wait is over, and gives its place up', async (t: TestContext) => {
-      await started(t, 'busy', ['--consumer', 'me'], WAIT_LONG);
+      await busy(t, 'line', 'busy');
       for (const wait of ['0s', '200ms']) {
         const { exitCode, stdout, stderr } = await run('line', 'busy', ['--wait', wait], 'echo', 'ran');
         assert.deepEqual([exitCode, stdout], [75, '']);
         assert.match(stderr, /^keyturn: no turn of key busy in queue line within (0ms|200ms): 1 before us\. /);
         assert.equal(await inLine('busy'), 0);
       }
-      assert.equal((await sidecar.client.admin.explainKey('line', 'busy')).holder?.consumerId, 'me');
+      assert.equal((await sidecar.client.admin.explainKey('line', 'busy')).holder?.consumerId, 'busy');
     });
 
     it('says by whom it was declined', async (t: TestContext) => {
-      const { turn } = await accepted('q', 'declined');
+      await busy(t, 'q', 'declined');
       await sidecar.client.enQueue({ queue: 'q', key: 'declined', ticket: 'the-second', wait: 0 });
       const { exitCode, stdout, stderr } = await run('q', 'declined', [], 'echo', 'ran');
       assert.deepEqual([exitCode, stdout], [75, '']);
       assert.equal(stderr, 'keyturn: declined for key declined in queue q: WAITER_EXISTS: the-second stands in\n');
-      t.after(() => sidecar.client.deQueue({ queue: 'q', key: 'declined', token: turn.token }));
     });
 
     for (const [signal, code] of [
@@ -339,8 +263,9 @@ describe('keyturn run', () => {
     ] as const) {
       it(`${signal} ends the wait and gives the place up`, async (t: TestContext) => {
         const key = `wait-${signal}`;
-        await started(t, key, [], WAIT_LONG);
-        const running = waiting(t, key);
+        await busy(t, 'line', key);
+        const running = startKeyturn(['run', '--queue', 'line', '--key', key, '--', 'echo', 'mine'], { env });
+        t.after(() => finish(running));
         await until('it waits', async () => (await inLine(key)) === 1);
         running.child.kill(signal);
         const { exitCode, stdout } = await running.ended;
@@ -354,29 +279,5 @@ describe('keyturn run', () => {
       assert.equal(exitCode, 69);
       assert.match(stderr, /^keyturn: no answer from a sidecar at unix:\/nowhere\/keyturn\.sock \(connect ENOENT\)/);
     });
-
-    const wrong: readonly [string, readonly string[], RegExp][] = [
-      ['without a command', ['--queue', 'q', '--key', 'k'], /missing required argument 'command'/],
-      ['without a queue', ['--key', 'k', '--', 'true'], /--queue <queue>/],
-      [
-        'with a lease that is too short',
-        ['--queue', 'q', '--key', 'k', '--lease', '5ms', '--', 'true'],
-        /Allowed: 100ms to 24h/,
-      ],
-      ['with an empty key', ['--queue', 'q', '--key', '', '--', 'true'], /It must not be empty/],
-    ];
-    for (const [title, args, message] of wrong) {
-      it(`is refused ${title}`, async () => {
-        const { exitCode, stderr } = await keyturn(['run', ...args], { env });
-        assert.equal(exitCode, 2);
-        assert.match(stderr, message);
-      });
-    }
   });
-
-  async function accepted(queue: string, key: string) {
-    const answer = await sidecar.client.enQueue({ queue, key });
-    assert.equal(answer.decision, 'accept');
-    return answer;
-  }
 });

@@ -1,10 +1,13 @@
 /** A start on a directory that cannot be used: its exit code (SPEC, section 6), a message that names it and says what to do, nothing changed. */
 import assert from 'node:assert/strict';
-import { chmod, mkdir, open, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, open, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { connect } from '@keyturn/client';
-import { type Ended, put, temporaryFolder } from '../cli/keyturn-process.js';
+import { CommandFailure } from '../../src/cli/failure.js';
+import { openDataDirectory } from '../../src/cli/serve/data-directory.js';
+import { loadConfig } from '../../src/config/config.js';
+import { type Cleanup, type Ended, put, temporaryFolder } from '../cli/keyturn-process.js';
 import { CrashingSidecar } from './crashing-sidecar.js';
 import { Device, whyNoDevice } from './device.js';
 
@@ -12,9 +15,9 @@ const SETTINGS = 'queues: { orders: { durable: true } }';
 const NOTHING: readonly string[] = [];
 
 /** A directory with an item in it, of a sidecar that was killed. */
-async function used(t: TestContext): Promise<string> {
-  const dataDir = join(await temporaryFolder(t), 'data');
-  const sidecar = await CrashingSidecar.make(t, { settings: SETTINGS, dataDir });
+async function use(cleanup: Cleanup): Promise<string> {
+  const dataDir = join(await temporaryFolder(cleanup), 'data');
+  const sidecar = await CrashingSidecar.make(cleanup, { settings: SETTINGS, dataDir });
   await sidecar.start();
   const keyturn = connect(sidecar.address, { transport: 'unary' });
   await keyturn.submit({ queue: 'orders', items: [{ key: 'k', itemId: 'i', payload: new Uint8Array(100_000) }] });
@@ -26,6 +29,17 @@ async function used(t: TestContext): Promise<string> {
 async function start(t: TestContext, dataDir: string, runBy = NOTHING, settings = SETTINGS): Promise<Ended> {
   const sidecar = await CrashingSidecar.make(t, { settings, dataDir, runBy });
   return sidecar.startInVain();
+}
+
+/** What the start says, without a process. */
+async function refuse(dataDir: string): Promise<Ended> {
+  const opened = openDataDirectory(loadConfig({}, { KEYTURN_DATA_DIR: dataDir }));
+  const error: unknown = await opened.then(
+    () => undefined,
+    (failure: unknown) => failure,
+  );
+  assert.ok(error instanceof CommandFailure, String(error));
+  return { exitCode: error.exitCode, signal: null, stdout: '', stderr: error.message };
 }
 
 /** 1: what is there fails. 2: another value of the setting is what helps. */
@@ -57,6 +71,23 @@ const DAMAGES: Readonly<Record<string, (file: string) => Promise<void>>> = {
 };
 
 describe('a start on a data directory that cannot be used', { timeout: 120_000 }, () => {
+  const tasks: (() => Promise<void> | void)[] = [];
+  let original: string;
+
+  before(async () => {
+    original = await use({ after: (task) => void tasks.unshift(task) });
+  });
+  after(async () => {
+    for (const task of tasks) await task();
+  });
+
+  async function used(t: TestContext): Promise<string> {
+    const dataDir = join(await temporaryFolder(t), 'data');
+    // The lock of the one that was killed is a socket: no copy of it would be one.
+    await cp(original, dataDir, { recursive: true, filter: (path) => !path.endsWith('.sock') });
+    return dataDir;
+  }
+
   it('in use: the other process is named, and goes on', async (t) => {
     const dataDir = join(await temporaryFolder(t), 'data');
     const first = await CrashingSidecar.make(t, { settings: SETTINGS, dataDir });
@@ -74,7 +105,7 @@ describe('a start on a data directory that cannot be used', { timeout: 120_000 }
       const file = await dataFileOf(dataDir);
       await damage(file);
       const before = await readFile(file).catch(() => undefined);
-      assertRefused(await start(t, dataDir), 1, new RegExp(file), /data check|backup/);
+      assertRefused(await refuse(dataDir), 1, new RegExp(file), /data check|backup/);
       assert.deepEqual(
         await readFile(file).catch(() => undefined),
         before,
@@ -82,6 +113,13 @@ describe('a start on a data directory that cannot be used', { timeout: 120_000 }
       );
     });
   }
+
+  it('damaged: the process says so, and ends', async (t) => {
+    const dataDir = await used(t);
+    const file = await dataFileOf(dataDir);
+    await truncate(file, 20_000);
+    assertRefused(await start(t, dataDir), 1, new RegExp(file), /data check|backup/);
+  });
 
   it('not writable: the directory is named', async (t) => {
     const dataDir = join(await temporaryFolder(t), 'data');
@@ -98,7 +136,7 @@ describe('a start on a data directory that cannot be used', { timeout: 120_000 }
 
   it('a file where the directory should be', async (t) => {
     const file = await put(await temporaryFolder(t), 'data', 'x');
-    assertRefused(await start(t, file), 2, new RegExp(file), /--data-dir/);
+    assertRefused(await refuse(file), 2, new RegExp(file), /--data-dir/);
     assert.equal(await readFile(file, 'utf8'), 'x');
   });
 

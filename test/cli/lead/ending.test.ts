@@ -5,9 +5,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, it, type TestContext } from 'node:test';
-import { type Cleanup, type Serving, serve, temporaryFolder } from '../keyturn-process.js';
+import { describe, it, type TestContext } from 'node:test';
+import { type Cleanup, serve, temporaryFolder } from '../keyturn-process.js';
 import { LeadShell, lastFirst } from './lead-shell.js';
+import { longServing } from './long-serving.js';
 
 const WORK = 'n=0; while [ $n -lt 900 ]; do n=$((n+1)); echo "$NAME" >> diary; sleep 0.03; done';
 /** Says that it begins, and works until it is told to end. */
@@ -16,45 +17,36 @@ const LISTENS = `trap 'echo "$NAME stops"; exit 0' TERM; echo "$NAME" >> diary; 
 const DEAF = `trap 'echo "$NAME hears"' TERM; echo "$NAME" >> diary; echo "$NAME begins"; ${WORK}`;
 
 interface Place {
-  readonly sidecar: Serving;
-  readonly group: string;
   shell(name: string, script: string, ...options: string[]): LeadShell;
   /** Who was at work, in the order of their work. */
   turns(): Promise<string>;
 }
 
-async function place(t: Cleanup, sidecar: Serving, group: string): Promise<Place> {
-  const cleanup = lastFirst(t);
+async function placeAt(cleanup: Cleanup, address: string): Promise<Place> {
   const cwd = await temporaryFolder(cleanup);
   const shell = (name: string, script: string, ...options: string[]) => {
-    const words = ['--group', group, '--ttl', '3s', ...options, '--', 'sh', '-c', script];
-    return new LeadShell(cleanup, words, { address: sidecar.address, cwd, env: { NAME: name, DEAF } });
+    const words = ['--group', 'g', '--ttl', '3s', ...options, '--', 'sh', '-c', script];
+    return new LeadShell(cleanup, words, { address, cwd, env: { NAME: name, DEAF } });
   };
   const turns = async () => {
     const names = (await readFile(join(cwd, 'diary'), 'utf8')).trimEnd().split('\n');
     return names.filter((name, at) => name !== names[at - 1]).join(' ');
   };
-  return { sidecar, group, shell, turns };
+  return { shell, turns };
 }
 
-/** With a sidecar that may be stopped. */
-async function placeOfItsOwn(t: TestContext): Promise<Place> {
+async function place(t: TestContext): Promise<Place> {
   const cleanup = lastFirst(t);
-  return place(cleanup, await serve(cleanup), 'g');
+  const { address } = await longServing(t);
+  return placeAt(cleanup, address);
 }
 
 describe('a command that does not end', { concurrency: true }, () => {
-  const tasks: (() => Promise<void> | void)[] = [];
-  let shared: Serving;
-  before(async () => {
-    shared = await serve({ after: (task) => void tasks.unshift(task) });
-  });
-  after(async () => {
-    for (const task of tasks) await task();
-  });
-
   it('is killed before the next one begins, when the sidecar is silent', async (t: TestContext) => {
-    const { sidecar, shell, turns } = await placeOfItsOwn(t);
+    // A process, because it stands still.
+    const cleanup = lastFirst(t);
+    const sidecar = await serve(cleanup);
+    const { shell, turns } = await placeAt(cleanup, sidecar.address);
     const a = shell('a', DEAF);
     await a.said('a begins');
     const b = shell('b', LISTENS);
@@ -69,7 +61,9 @@ describe('a command that does not end', { concurrency: true }, () => {
   });
 
   it('nor what it has started: that is killed with it', async (t: TestContext) => {
-    const { sidecar, group, shell, turns } = await place(t, shared, 'family');
+    const cleanup = lastFirst(t);
+    const sidecar = await longServing(t);
+    const { shell, turns } = await placeAt(cleanup, sidecar.address);
     const a = shell('a', 'NAME="child of $NAME" sh -c "$DEAF" & wait');
     await a.said('child of a begins');
     const b = shell('b', LISTENS);
@@ -79,11 +73,11 @@ describe('a command that does not end', { concurrency: true }, () => {
     await b.said('b begins');
     assert.ok(a.lines.includes('child of a hears'));
     assert.match(await turns(), /^(child of )?a b$/);
-    assert.equal((await sidecar.client.admin.getLeader(group)).predecessor.how, 'handed_over');
+    assert.equal((await sidecar.client.admin.getLeader('g')).predecessor.how, 'handed_over');
   });
 
   it('is killed when keyturn is', async (t: TestContext) => {
-    const { shell, turns } = await place(t, shared, 'killed');
+    const { shell, turns } = await place(t);
     const a = shell('a', DEAF);
     await a.said('a begins');
     const b = shell('b', LISTENS);
@@ -97,8 +91,8 @@ describe('a command that does not end', { concurrency: true }, () => {
   });
 
   it('is killed when its keyturn stood still for longer than the ttl, without another wait', async (t: TestContext) => {
-    const { shell } = await place(t, shared, 'paused');
-    const a = shell('a', DEAF, '--kill-after', '1.5s');
+    const { shell } = await place(t);
+    const a = shell('a', DEAF, '--ttl', '6s', '--kill-after', '3s');
     await a.said('a begins');
     const b = shell('b', LISTENS);
     await b.said('standing');
@@ -107,11 +101,11 @@ describe('a command that does not end', { concurrency: true }, () => {
     a.signal('SIGCONT');
     const wokenAt = performance.now();
     await a.said('is lost');
-    assert.ok(performance.now() - wokenAt < 1_500, 'not a --kill-after later');
+    assert.ok(performance.now() - wokenAt < 3_000, 'not a --kill-after later');
   });
 
   it('is killed when a second signal comes, which ends keyturn at once', async (t: TestContext) => {
-    const { shell } = await place(t, shared, 'twice');
+    const { shell } = await place(t);
     const a = shell('a', DEAF);
     await a.said('a begins');
     a.signal('SIGINT');
@@ -121,7 +115,7 @@ describe('a command that does not end', { concurrency: true }, () => {
   });
 
   it('loses its term when the hand-over takes too long, and the next one begins after it is killed', async (t: TestContext) => {
-    const { shell, turns } = await place(t, shared, 'slow');
+    const { shell, turns } = await place(t);
     const a = shell('a', DEAF, '--hand-over-timeout', '500ms');
     await a.said('a begins');
     const b = shell('b', LISTENS);
@@ -134,7 +128,7 @@ describe('a command that does not end', { concurrency: true }, () => {
   });
 
   it('is not suspended: the command would run on without anybody to stop it', async (t: TestContext) => {
-    const { shell } = await place(t, shared, 'suspended');
+    const { shell } = await place(t);
     const a = shell('a', LISTENS);
     await a.said('a begins');
     a.signal('SIGTSTP');

@@ -22,7 +22,10 @@ export function lastFirst(t: Cleanup): Cleanup {
 }
 
 export class LeadShell {
+  /** What both streams had, as it came: lines of two streams have no order between them. */
   readonly lines: string[] = [];
+  readonly stdout: string[] = [];
+  readonly stderr: string[] = [];
   readonly #child: ChildProcess;
   readonly #waiting = new Set<() => void>();
   #isOver = false;
@@ -36,8 +39,8 @@ export class LeadShell {
       cwd,
     });
     this.#child = child;
-    this.#read(child.stdout);
-    this.#read(child.stderr);
+    this.#read(child.stdout, this.stdout);
+    this.#read(child.stderr, this.stderr);
     this.ended = once(child, 'close').then(() => {
       this.#isOver = true;
       this.#wake();
@@ -63,8 +66,9 @@ export class LeadShell {
     this.#child.kill(name);
   }
 
-  #read(stream: Readable): void {
+  #read(stream: Readable, lines: string[]): void {
     createInterface({ input: stream }).on('line', (line) => {
+      lines.push(line);
       this.lines.push(line);
       this.#wake();
     });

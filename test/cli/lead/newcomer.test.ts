@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { chmod } from 'node:fs/promises';
 import { test } from 'node:test';
 import { read } from '../../project/repository.js';
-import { keyturn, put, serve, temporaryFolder, until } from '../keyturn-process.js';
+import { keyturn, put, temporaryFolder, until } from '../keyturn-process.js';
 import { LeadShell, lastFirst } from './lead-shell.js';
+import { longServing } from './long-serving.js';
 
 const [, section = ''] = /^## Leaders\n([\s\S]*?)^## /m.exec(read('README.md').text) ?? [];
 const [script = '', typed = ''] = [...section.matchAll(/^```(?:ba)?sh\n([\s\S]*?)^```$/gm)].map(
@@ -13,7 +14,7 @@ const [script = '', typed = ''] = [...section.matchAll(/^```(?:ba)?sh\n([\s\S]*?
 
 test('S388: what the README says of leaders is so in two shells', async (t) => {
   const cleanup = lastFirst(t);
-  const { address, client } = await serve(cleanup);
+  const { address, client } = await longServing(t);
   const cwd = await temporaryFolder(cleanup);
   await chmod(await put(cwd, 'backup.sh', script), 0o755);
   const [command, ...words] = typed.trim().split(' ');

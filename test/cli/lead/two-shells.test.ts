@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { chmod } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
-import { put, serve, temporaryFolder } from '../keyturn-process.js';
+import { put, temporaryFolder } from '../keyturn-process.js';
 import { LeadShell, lastFirst } from './lead-shell.js';
+import { longServing } from './long-serving.js';
 
 /** Goes on where the one before has stopped. Short sleeps, because a shell runs its traps between two commands. */
 const BACKUP = `#!/bin/sh
@@ -14,7 +15,7 @@ n=0; while [ $n -lt 600 ]; do n=$((n+1)); sleep 0.05; done
 
 async function shells(t: TestContext) {
   const cleanup = lastFirst(t);
-  const { address } = await serve(cleanup);
+  const { address } = await longServing(t);
   const cwd = await temporaryFolder(cleanup);
   await chmod(await put(cwd, 'backup.sh', BACKUP), 0o755);
   return (...options: string[]) =>
