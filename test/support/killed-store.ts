@@ -63,6 +63,7 @@ export const STORES = {
   postgres: { needs: POSTGRES, start: (cleanup) => TestPostgres.start(cleanup) },
 } as const satisfies Readonly<Record<string, StoreKind>>;
 
+/** One server of each: members of an ensemble die in tests of their own. */
 interface RegistryKind {
   readonly needs: readonly NeededProgram[];
   /** @returns for `registry` */
@@ -73,17 +74,11 @@ export const REGISTRIES = {
   store: { needs: [], start: async () => 'store' },
   etcd: {
     needs: [ETCD],
-    start: async (cleanup) => {
-      const all = await TestEtcd.several(cleanup, 3);
-      return `etcd://${all.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
-    },
+    start: async (cleanup) => `etcd://127.0.0.1:${(await TestEtcd.start(cleanup)).port}`,
   },
   zookeeper: {
     needs: [JAVA, ZOOKEEPER],
-    start: async (cleanup) => {
-      const all = await TestZooKeeper.ensemble(cleanup, 3);
-      return `zookeeper://keyturn:secret@${all.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
-    },
+    start: async (cleanup) => `zookeeper://keyturn:secret@127.0.0.1:${(await TestZooKeeper.start(cleanup)).port}`,
   },
 } as const satisfies Readonly<Record<string, RegistryKind>>;
 
