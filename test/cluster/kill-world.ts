@@ -22,7 +22,6 @@ const MAX_ATTEMPTS = 6;
 const GROUPS = [
   ['orders', 'bills'],
   ['mails', 'calls'],
-  ['photos', 'films'],
 ] as const;
 const QUEUES = GROUPS.flat();
 const SETTINGS = `

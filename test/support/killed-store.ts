@@ -1,4 +1,5 @@
 /** Engines under a cluster of a test: a store that it kills, and starts again on what it had; a registry beside it. */
+import { openZooKeeperRegistry } from '../../src/cluster/registry/zookeeper/zookeeper-registry.js';
 import { ownKey } from '../../src/cluster/store/redis/keys.js';
 import { ETCD, TestEtcd } from './etcd.js';
 import type { NeededProgram } from './needed-program.js';
@@ -78,7 +79,12 @@ export const REGISTRIES = {
   },
   zookeeper: {
     needs: [JAVA, ZOOKEEPER],
-    start: async (cleanup) => `zookeeper://keyturn:secret@127.0.0.1:${(await TestZooKeeper.start(cleanup)).port}`,
+    start: async (cleanup) => {
+      const url = `zookeeper://keyturn:secret@127.0.0.1:${(await TestZooKeeper.start(cleanup)).port}`;
+      // The first login makes a JVM load classes, for longer than a sidecar waits on a machine that does much else.
+      await (await openZooKeeperRegistry(url, { cluster: 'first', deadline: 60_000, startDeadline: 60_000 })).close();
+      return url;
+    },
   },
 } as const satisfies Readonly<Record<string, RegistryKind>>;
 

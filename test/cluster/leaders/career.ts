@@ -7,15 +7,16 @@ import { once } from 'node:events';
 import { crc32 } from 'node:zlib';
 import { type ClusterInfo, connect, type GroupInfo, type Keyturn, type Leadership } from '@keyturn/client';
 import { ServeProcess } from '../../cli/serve-process.js';
+import { InnerSidecar } from '../../support/cluster/inner-sidecar.js';
 import { type KilledStore, REGISTRIES, type RegistryName, STORES, type StoreName } from '../../support/killed-store.js';
 import type { Cleanup } from '../../support/redis.js';
 import { Balancer } from './balancer.js';
 import { Office } from './office.js';
 
 /** Long enough for a takeover on a machine that does much else: a leader that hears of nobody gives its term up by its own clock. */
-const TTL = 9_000;
+const TTL = 18_000;
 /** Of the leader that is cut off: somebody waits for its end. */
-const SHORT_TTL = 2_000;
+const SHORT_TTL = 4_000;
 const PARTITIONS = 4;
 const KEPT = 'backup';
 const CUT_OFF = 'nightly';
@@ -25,7 +26,7 @@ async function until<T>(ask: () => Promise<T>, isSo: (answer: T) => boolean): Pr
   for (;;) {
     const answer = await ask().catch(() => undefined);
     if (answer !== undefined && isSo(answer)) return answer;
-    await once(AbortSignal.timeout(50), 'abort');
+    await once(AbortSignal.timeout(200), 'abort');
   }
 }
 
@@ -43,7 +44,7 @@ export interface CareerTimes {
   readonly cutOff: number;
 }
 
-/** Two homes and two gateways; three candidates, of which the one that leads reaches the cluster through a balancer. */
+/** Two homes and two gateways, of which one is in the process of the test; three candidates, of which the one that leads reaches the cluster through a balancer. */
 export class Career {
   readonly #office = new Office(KEPT, TTL);
 
@@ -58,15 +59,21 @@ export class Career {
 
   /** All scenarios, one after the other. Throws where a promise is broken. */
   static async run(cleanup: Cleanup, engines: Engines, say: (what: string) => void): Promise<CareerTimes> {
-    const store = await STORES[engines.store].start(cleanup);
-    const registry = await REGISTRIES[engines.registry].start(cleanup);
+    const [store, registry] = await Promise.all([
+      STORES[engines.store].start(cleanup),
+      REGISTRIES[engines.registry].start(cleanup),
+    ]);
     const options = ['--store', store.url, '--registry', registry, '--cluster-session', '1s'];
     const serve = (...more: string[]) =>
       ServeProcess.start(cleanup, [...options, '--cluster-partitions', String(PARTITIONS), ...more]);
-    const homes = [await serve(), await serve()];
-    const [near, far] = [await serve('--cluster-weight', '0'), await serve('--cluster-weight', '0')];
+    // Nobody kills it.
+    const cluster = `{ partitions: ${PARTITIONS}, session: 1s, weight: 0 }`;
+    const far = await InnerSidecar.make(cleanup, `store: ${store.url}\nregistry: ${registry}\ncluster: ${cluster}\n`);
+    const begun = far.start();
+    const [near, ...homes] = await Promise.all([serve('--cluster-weight', '0'), serve(), serve()]);
+    await begun;
     const door = await Balancer.start(cleanup, portOf(await near.address('grpc')));
-    const career = new Career(cleanup, store, homes, near, portOf(await far.address('grpc')), door);
+    const career = new Career(cleanup, store, homes, near, portOf(far.address), door);
     return career.#run(say);
   }
 
