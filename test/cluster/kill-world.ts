@@ -12,6 +12,7 @@ import { Person, type Stage } from '../crash/people.js';
 import { Settling } from '../crash/settling.js';
 import { isExpected } from '../crash/troubles.js';
 import { Chance } from '../sim/random.js';
+import { InnerSidecar } from '../support/cluster/inner-sidecar.js';
 import { type KilledStore, REGISTRIES, type RegistryName, STORES, type StoreName } from '../support/killed-store.js';
 
 export const KINDS = ['home', 'gateway', 'both', 'store', 'all', 'stop', 'move', 'freeze'] as const;
@@ -21,7 +22,6 @@ const MAX_ATTEMPTS = 6;
 const GROUPS = [
   ['orders', 'bills'],
   ['mails', 'calls'],
-  ['photos', 'films'],
 ] as const;
 const QUEUES = GROUPS.flat();
 const SETTINGS = `
@@ -36,6 +36,10 @@ default:
 queues:
 ${GROUPS.map(([first, second]) => `  ${first}: { group: ${first} }\n  ${second}: { group: ${first}, on_dead_letter: park }\n`).join('')}`;
 const TTL = 4_000;
+/** People of the crash test keep one sidecar busy; here they wait for sessions to end most of the time. */
+const SLOWER = 3;
+/** Between two kills so many items are acked at least. */
+const LEAST_ACKS = 20;
 /** Until all have turns again after a kill, ms: a machine that does much else takes long. */
 const LONGEST_PAUSE = 120_000;
 const LONGEST_SETTLING = 120_000;
@@ -63,7 +67,20 @@ export interface KillPlan {
   readonly say: (what: string) => void;
 }
 
-type Sidecars = readonly [CrashingSidecar, CrashingSidecar];
+type Sidecar = CrashingSidecar | InnerSidecar;
+type Homes = readonly [Sidecar, Sidecar];
+
+/** What a kind does something to. The others may live in the process of the test, which costs half of what a process costs. */
+const VICTIMS: Readonly<Record<Kind, { readonly homes?: true; readonly gateway?: true }>> = {
+  home: { homes: true },
+  gateway: { gateway: true },
+  both: { homes: true, gateway: true },
+  store: {},
+  all: { homes: true, gateway: true },
+  stop: { homes: true },
+  move: {},
+  freeze: { homes: true },
+};
 
 export class KillWorld {
   readonly #ledger = new Ledger(MAX_ATTEMPTS, 'store away');
@@ -75,27 +92,29 @@ export class KillWorld {
   private constructor(
     private readonly plan: KillPlan,
     private readonly store: KilledStore,
-    private readonly homes: Sidecars,
-    private readonly gateway: CrashingSidecar,
+    private readonly homes: Homes,
+    private readonly gateway: Sidecar,
   ) {
     this.#chance = new Chance(plan.seed);
     this.#stages = GROUPS.map((queues) => {
       const keys = Array.from({ length: this.#chance.int(2, 5) }, (_, n) => `key-${n}`);
-      return { ledger: this.#ledger, queues, keys, isCalm: false };
+      return { ledger: this.#ledger, queues, keys, slower: SLOWER, isCalm: false };
     });
   }
 
   static async run(cleanup: Cleanup, plan: KillPlan): Promise<Outcome> {
-    const store = await STORES[plan.store].start(cleanup);
-    const registry = await REGISTRIES[plan.registry].start(cleanup);
-    const sidecar = (weight: number): Promise<CrashingSidecar> => {
+    const [store, registry] = await Promise.all([
+      STORES[plan.store].start(cleanup),
+      REGISTRIES[plan.registry].start(cleanup),
+    ]);
+    const isVictim = (who: 'homes' | 'gateway') => plan.kinds.some((kind) => VICTIMS[kind][who] === true);
+    const sidecar = (weight: number, isProcess: boolean): Promise<Sidecar> => {
       const cluster = `{ partitions: 16, session: 3s, weight: ${weight} }`;
-      return CrashingSidecar.make(cleanup, {
-        settings: `${SETTINGS}store: ${store.url}\nregistry: ${registry}\ncluster: ${cluster}\n`,
-      });
+      const settings = `${SETTINGS}store: ${store.url}\nregistry: ${registry}\ncluster: ${cluster}\n`;
+      return isProcess ? CrashingSidecar.make(cleanup, { settings }) : InnerSidecar.make(cleanup, settings);
     };
-    const homes: Sidecars = [await sidecar(1), await sidecar(1)];
-    const gateway = await sidecar(0);
+    const homes: Homes = [await sidecar(1, isVictim('homes')), await sidecar(1, isVictim('homes'))];
+    const gateway = await sidecar(0, isVictim('gateway'));
     // At once: so they share the partitions out from the beginning.
     await Promise.all([...homes, gateway].map((one) => one.start()));
     return new KillWorld(plan, store, homes, gateway).#run();
@@ -142,7 +161,7 @@ export class KillWorld {
     const [first, second] = this.homes;
     return this.#stages.map((stage) => {
       const name = (short: string): string => `${stage.queues[0]}-${short}`;
-      const person = (transport: 'session' | 'unary', short: string, at: CrashingSidecar): Person => {
+      const person = (transport: 'session' | 'unary', short: string, at: Sidecar): Person => {
         const made = new Person(name(short), this.#client(transport, name(short), at), this.#own(), stage);
         this.#people.push(made);
         return made;
@@ -178,14 +197,16 @@ export class KillWorld {
         await home.kill();
         return () => home.begin();
       }
-      case 'gateway':
-        await this.gateway.kill();
-        await this.gateway.begin();
+      case 'gateway': {
+        const gateway = victim(this.gateway);
+        await gateway.kill();
+        await gateway.begin();
         return nothing;
+      }
       case 'both': {
-        const home = await this.#busiest();
-        await Promise.all([home.kill(), this.gateway.kill()]);
-        await this.gateway.begin();
+        const [home, gateway] = [await this.#busiest(), victim(this.gateway)];
+        await Promise.all([home.kill(), gateway.kill()]);
+        await gateway.begin();
         return () => home.begin();
       }
       case 'store':
@@ -193,7 +214,7 @@ export class KillWorld {
         await this.store.start();
         return nothing;
       case 'all': {
-        const all = [...this.homes, this.gateway];
+        const all = [...this.homes, this.gateway].map(victim);
         await Promise.all([...all.map((one) => one.kill()), this.store.kill()]);
         await this.store.start();
         await Promise.all(all.map((one) => one.begin()));
@@ -216,7 +237,7 @@ export class KillWorld {
     }
   }
 
-  async #stop(sidecar: CrashingSidecar): Promise<void> {
+  async #stop(sidecar: Sidecar): Promise<void> {
     const code = await sidecar.stop();
     if (code !== 0) this.#ledger.account.broken(`a sidecar that was told to end did so with ${code}`);
   }
@@ -226,7 +247,7 @@ export class KillWorld {
     const cluster = await this.#look();
     const groups = (sidecar: CrashingSidecar): number =>
       partitionsOf(cluster).filter((partition) => addressOf(cluster, partition) === sidecar.address).length;
-    const [first, second] = this.homes;
+    const [first, second] = [victim(this.homes[0]), victim(this.homes[1])];
     return groups(first) > groups(second) || (groups(first) === groups(second) && this.#chance.in100(50))
       ? first
       : second;
@@ -286,12 +307,13 @@ export class KillWorld {
 
   /** Until so much has happened that it is time for the next kill: now and then nearly at once. */
   async #events(): Promise<void> {
-    const { account } = this.#ledger;
+    const { account, items } = this.#ledger;
+    const leastAcks = items.acks + LEAST_ACKS;
     const end =
       account.now + (this.#chance.in100(20) ? this.#chance.int(1, 30) : this.#chance.int(50, this.plan.mostEvents));
     await new Promise<void>((resolve) => {
       const stop = account.onEvent(() => {
-        if (account.now < end) return;
+        if (account.now < end || items.acks < leastAcks) return;
         stop();
         resolve();
       });
@@ -305,7 +327,7 @@ export class KillWorld {
     return this.#prober;
   }
 
-  #client(transport: 'session' | 'unary', name: string, at: CrashingSidecar): Keyturn {
+  #client(transport: 'session' | 'unary', name: string, at: Sidecar): Keyturn {
     return impatientClient(at.address, { name, transport, ttl: TTL }, this.#ledger, this.#own());
   }
 
@@ -330,6 +352,11 @@ export class KillWorld {
 }
 
 async function nothing(): Promise<void> {}
+
+function victim(sidecar: Sidecar): CrashingSidecar {
+  if (sidecar instanceof InnerSidecar) throw new Error('it lives in the process of the test, which is not killed');
+  return sidecar;
+}
 
 /** Those of the groups. */
 function partitionsOf({ routes }: ClusterInfo): readonly number[] {

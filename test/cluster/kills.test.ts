@@ -11,10 +11,10 @@ import { type KillPlan, KillWorld } from './kill-world.js';
 
 const SEED = Number(env['KEYTURN_SEED'] ?? 1);
 
-/** Each store and each registry once, each kind at least once. */
+/** Each store and each registry once, each kind at least once; in the first all are processes. */
 const ROWS: readonly Pick<KillPlan, 'store' | 'registry' | 'kinds'>[] = [
-  { store: 'redis', registry: 'store', kinds: ['gateway', 'both'] },
-  { store: 'valkey', registry: 'store', kinds: ['home'] },
+  { store: 'redis', registry: 'store', kinds: ['gateway', 'both', 'home', 'store'] },
+  { store: 'valkey', registry: 'store', kinds: ['store'] },
   { store: 'sentinel', registry: 'zookeeper', kinds: ['store'] },
   { store: 'redis-cluster', registry: 'store', kinds: ['store'] },
   { store: 'postgres', registry: 'etcd', kinds: ['store', 'home'] },

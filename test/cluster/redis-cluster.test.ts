@@ -1,22 +1,25 @@
 /** A real Redis Cluster of three masters with a replica of each: masters are replaced, by hand and because they died or stood still. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { slotOf } from '../../src/cluster/redis/places/slot.js';
+import { SLOTS, slotOf } from '../../src/cluster/redis/places/slot.js';
 import { openRedisRegistry } from '../../src/cluster/registry/redis/redis-registry.js';
 import type { Member } from '../../src/cluster/registry/registry.js';
 import type { ClusterStore, PartitionStore } from '../../src/cluster/store/cluster-store.js';
 import { ownKey } from '../../src/cluster/store/redis/keys.js';
 import { openRedisStore, type RedisStoreOptions } from '../../src/cluster/store/redis/redis-store.js';
-import { until } from '../cli/keyturn-process.js';
 import { itemRow, puts } from '../local/journal/rows.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS } from '../support/redis.js';
-import { type ClusterNode, TestRedisCluster } from '../support/redis-cluster.js';
+import { type ClusterNode, eventually, type TestRedisCluster } from '../support/redis-cluster.js';
 import { sharedRedisCluster } from './redis-cluster-scene.js';
 import { claim, isProblem, RECORD, rowsOf } from './store-place.js';
 
 const OPTIONS = { deadline: 1_000, startDeadline: 60_000 } as const;
-const PARTITIONS = 8;
+const PARTITIONS = Array.from({ length: 8 }, (_, partition) => partition);
+/** Rows of as many keys, of a slot that moves. */
+const MOVED = 240;
+/** Of slots: one of each master. */
+const RANGES = 3;
 
 async function opened(
   t: TestContext,
@@ -31,7 +34,7 @@ async function opened(
 
 /** Tried until it is there, as a home does. */
 async function written(write: () => Promise<void>): Promise<void> {
-  await until('it is written', () =>
+  await eventually('it is written', () =>
     write().then(
       () => true,
       (error: unknown) => !isProblem('io')(error),
@@ -80,110 +83,37 @@ class Writer {
   }
 }
 
-/** Two partitions whose slots are at different masters, the first not at that of the record. */
-async function apart(servers: TestRedisCluster, cluster: string): Promise<readonly [number, number]> {
-  const record = await servers.masterOf(`{${cluster}.members}:record`);
-  const masters = await Promise.all(
-    Array.from({ length: PARTITIONS }, (_, partition) => servers.masterOf(ownKey(cluster, partition))),
-  );
-  const first = masters.findIndex((one) => one !== record);
-  const second = masters.findIndex((one) => one !== masters[first]);
-  return [first, second];
+/** A partition of the range of slots of a master as the cluster began: ranges stay together, whoever their master is. */
+function partitionOf(cluster: string, range: number): number {
+  const found = PARTITIONS.findIndex((partition) => rangeOf(ownKey(cluster, partition)) === range);
+  assert.ok(found >= 0, `${cluster} has no partition in range ${range}`);
+  return found;
+}
+
+function rangeOf(key: string): number {
+  return Math.floor((slotOf(key) * RANGES) / SLOTS);
+}
+
+/** Two partitions of different ranges, the first not of that of the record. */
+function apart(cluster: string): readonly [number, number] {
+  const record = rangeOf(`{${cluster}.members}:record`);
+  return [partitionOf(cluster, (record + 1) % RANGES), partitionOf(cluster, record)];
 }
 
 describe('a real Redis Cluster', needs([REDIS]), () => {
-  const shared = sharedRedisCluster({ replicas: 1 });
+  const shared = sharedRedisCluster({ replicas: 1, behindProxies: true });
 
-  it('S517: with replicas a batch waits for that of its master; auto is one less than the least of the masters has', async (t) => {
-    const servers = shared();
-    const [waits, auto] = [await opened(t, servers, 'waits', { replicas: 1 }), await opened(t, servers, 'waits')];
-    const registry = await openRedisRegistry(servers.url, { ...OPTIONS, cluster: 'waits', replicas: 1 });
-    t.after(() => registry.close());
-    await waits.record(RECORD);
-    const [one, other] = await apart(servers, 'waits');
-    const [writer, beside] = [await Writer.of(waits, one), await Writer.of(waits, other)];
-    await registry.join(MEMBER, 60_000);
-    await Promise.all([writer.write(5), beside.write(5)]);
-    const replica = await servers.replicaOf(await servers.masterOf(ownKey('waits', one)));
-    await servers.kill(replica);
-    await assert.rejects(writer.home.write(puts([itemRow(5)]), 1), /0 of 1 replicas .* have the last batch/);
-    await beside.write(5);
-    assert.equal(await registry.renew(MEMBER, 60_000), true);
-    await writer.home.write(puts([itemRow(5)]), 1).catch(isProblem('io'));
-    // As many as the least has, less one, which is none.
-    await Writer.of(auto, one).catch(() => undefined);
-    const taken = await claim(auto, { member: 'c', partition: one, expected: writer.home.guard.owner });
-    await auto.open(taken).write(puts([itemRow(6)]), 2);
-    await servers.restart();
-    await until('the replica is there', async () =>
-      (await replica.ask('INFO', 'replication').then(String)).includes('link_status:up'),
-    );
-  });
+  // Each dead master is of another range of slots: masters vote for one of a line, then not for a while.
 
-  it('S513: a master that stands still is replaced and left; what it says when it goes on again changes nothing', async (t) => {
-    const servers = shared();
-    const store = await opened(t, servers, 'stands');
-    await store.record(RECORD);
-    const [one] = await apart(servers, 'stands');
-    const writer = await Writer.of(store, one);
-    await writer.write(10);
-    const master = await servers.masterOf(ownKey('stands', one));
-    const pid = Number(/process_id:(\d+)/.exec(String(await master.ask('INFO', 'server')))?.[1]);
-    process.kill(pid, 'SIGSTOP');
-    try {
-      // Some of it is sent to the one that stands still, which does it when it goes on.
-      await writer.write(20);
-    } finally {
-      process.kill(pid, 'SIGCONT');
-    }
-    await writer.write(20);
-    await until('it is a replica', async () => /role:slave/.test(String(await master.ask('INFO', 'replication'))));
-    await writer.write(10);
-    await writer.isAllIn(await opened(t, servers, 'stands'));
-  });
-
-  it('S511: a master is replaced by hand in three ways, then dies: homes follow, notice it for the partitions of its slots alone, and lose nothing', async (t) => {
-    const servers = shared();
-    const store = await opened(t, servers, 'hand');
-    await store.record(RECORD);
-    const [one, other] = await apart(servers, 'hand');
-    const told: boolean[] = [];
-    store.onFailover = (touches) => void told.push(touches?.(one) === true && touches(other) === false);
-    const [writer, beside] = [await Writer.of(store, one), await Writer.of(store, other)];
-    await writer.write(20);
-    for (const how of ['', 'FORCE', 'TAKEOVER']) {
-      const master = await servers.masterOf(ownKey('hand', one));
-      const replica = await servers.replicaOf(master);
-      const seen = told.length;
-      await replica.ask('CLUSTER', 'FAILOVER', ...(how === '' ? [] : [how]));
-      await until(
-        `another one is the master (${how})`,
-        async () => (await servers.masterOf(ownKey('hand', one))) === replica,
-      );
-      await Promise.all([writer.write(20), beside.write(20)]);
-      await until(`it is noticed (${how})`, async () => told.length > seen);
-    }
-    const seen = told.length;
-    await servers.kill(await servers.masterOf(ownKey('hand', one)));
-    await Promise.all([writer.write(20), beside.write(20)]);
-    await until('it is noticed', async () => told.length > seen);
-    assert.deepEqual(new Set(told), new Set([true]), 'nobody is told of partitions at other masters');
-    const next = await opened(t, servers, 'hand');
-    await writer.isAllIn(next);
-    await beside.isAllIn(next);
-  });
-});
-
-describe('a Redis Cluster behind proxies', needs([REDIS]), () => {
   it('S514: a replica that lags takes over: what it does not have is sent again, claims too', async (t) => {
-    const servers = await TestRedisCluster.start(t, { replicas: 1, behindProxies: true });
+    const servers = shared();
     const store = await opened(t, servers, 'lags', { replicas: 0 });
     await store.record(RECORD);
-    const [one] = await apart(servers, 'lags');
+    const one = partitionOf('lags', 0);
     const first = await Writer.of(store, one);
     await first.write(10);
     const master = await servers.masterOf(ownKey('lags', one));
-    await until('the replica has it', async () => (await master.ask('WAIT', '1', '100')) === 1);
+    await eventually('the replica has it', async () => (await master.ask('WAIT', '1', '100')) === 1);
     // Nothing reaches the replica any more, and nobody else notices.
     master.proxy.cut = 'both';
     const lagging = await isBehind(master);
@@ -201,6 +131,83 @@ describe('a Redis Cluster behind proxies', needs([REDIS]), () => {
     assert.ok(fellBack >= 15, `${fellBack} batches were sent again`);
     await writer.isAllIn(await opened(t, servers, 'lags'));
     await assert.rejects(first.home.write(puts([itemRow(999_999)]), 1), isProblem('fenced'));
+    master.proxy.cut = undefined;
+    await servers.restart();
+    await eventually('it is a replica', () => follows(master));
+  });
+
+  it('S517: with replicas a batch waits for that of its master; auto is one less than the least of the masters has', async (t) => {
+    const servers = shared();
+    const [waits, auto] = [await opened(t, servers, 'waits', { replicas: 1 }), await opened(t, servers, 'waits')];
+    const registry = await openRedisRegistry(servers.url, { ...OPTIONS, cluster: 'waits', replicas: 1 });
+    t.after(() => registry.close());
+    await waits.record(RECORD);
+    const [one, other] = apart('waits');
+    const [writer, beside] = [await Writer.of(waits, one), await Writer.of(waits, other)];
+    await registry.join(MEMBER, 60_000);
+    await Promise.all([writer.write(5), beside.write(5)]);
+    const replica = await servers.replicaOf(await servers.masterOf(ownKey('waits', one)));
+    await servers.kill(replica);
+    await assert.rejects(writer.home.write(puts([itemRow(5)]), 1), /0 of 1 replicas .* have the last batch/);
+    await beside.write(5);
+    assert.equal(await registry.renew(MEMBER, 60_000), true);
+    await writer.home.write(puts([itemRow(5)]), 1).catch(isProblem('io'));
+    // As many as the least has, less one, which is none.
+    await Writer.of(auto, one).catch(() => undefined);
+    const taken = await claim(auto, { member: 'c', partition: one, expected: writer.home.guard.owner });
+    await auto.open(taken).write(puts([itemRow(6)]), 2);
+    await servers.restart();
+    await eventually('the replica is there', () => follows(replica));
+  });
+
+  it('S513: a master that stands still is replaced and left; what it says when it goes on again changes nothing', async (t) => {
+    const servers = shared();
+    const store = await opened(t, servers, 'stands');
+    await store.record(RECORD);
+    const one = partitionOf('stands', 1);
+    const writer = await Writer.of(store, one);
+    await writer.write(10);
+    const master = await servers.masterOf(ownKey('stands', one));
+    const pid = Number(/process_id:(\d+)/.exec(String(await master.ask('INFO', 'server')))?.[1]);
+    process.kill(pid, 'SIGSTOP');
+    try {
+      // Some of it is sent to the one that stands still, which does it when it goes on.
+      await writer.write(20);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    await writer.write(20);
+    await eventually('it is a replica', () => follows(master));
+    await writer.write(10);
+    await writer.isAllIn(await opened(t, servers, 'stands'));
+  });
+
+  it('S511: a master is replaced by hand in three ways, then dies: homes follow, notice it for the partitions of its slots alone, and lose nothing', async (t) => {
+    const servers = shared();
+    const store = await opened(t, servers, 'hand');
+    await store.record(RECORD);
+    const partitions = [0, 1, 2].map((range) => partitionOf('hand', range));
+    const told: (readonly number[])[] = [];
+    store.onFailover = (touches) => void told.push(partitions.filter((one) => touches?.(one) === true));
+    const writers = await Promise.all(partitions.map((partition) => Writer.of(store, partition)));
+    const replaced = async (partition: number, how: Parameters<TestRedisCluster['failOver']>[1] | 'death') => {
+      const key = ownKey('hand', partition);
+      const seen = told.length;
+      await Promise.all(writers.map((writer) => writer.write(20)));
+      if (how === 'death') await servers.kill(await servers.masterOf(key));
+      else await servers.failOver(key, how);
+      await Promise.all(writers.map((writer) => writer.write(20)));
+      await eventually(`it is noticed (${how})`, async () => told.slice(seen).flat().includes(partition));
+    };
+    // Of the first range, then of the second, a master was replaced already: votes for the next of its line are not waited for.
+    const [first = 0, second = 0, third = 0] = partitions;
+    await replaced(third, '');
+    await replaced(first, 'FORCE');
+    await replaced(third, 'TAKEOVER');
+    await replaced(second, 'death');
+    for (const touched of told) assert.equal(touched.length, 1, 'nobody is told of partitions at other masters');
+    const next = await opened(t, servers, 'hand');
+    for (const writer of writers) await writer.isAllIn(next);
   });
 });
 
@@ -215,6 +222,11 @@ const MEMBER: Member = {
   isLeaving: false,
   routes: 1,
 };
+
+async function follows(node: ClusterNode): Promise<boolean> {
+  const info = String(await node.ask('INFO', 'replication'));
+  return info.includes('role:slave') && info.includes('link_status:up');
+}
 
 /** @returns whether its replica has acknowledged nothing since */
 async function isBehind(master: ClusterNode): Promise<() => Promise<boolean>> {
@@ -238,12 +250,12 @@ describe('a real Redis Cluster without replicas', needs([REDIS]), () => {
     const servers = shared();
     const store = await opened(t, servers, 'moves');
     await store.record(RECORD);
-    const [one] = await apart(servers, 'moves');
+    const [one] = apart('moves');
     const key = ownKey('moves', one);
     const slot = slotOf(key);
     const writer = await Writer.of(store, one);
     // Rows of several chunks, so that there are keys on both sides.
-    await writer.home.write(puts(Array.from({ length: 900 }, (_, at) => itemRow(100_000 + at * 1_024))), 1);
+    await writer.home.write(puts(Array.from({ length: MOVED }, (_, at) => itemRow(100_000 + at * 1_024))), 1);
     const from = await servers.masterOf(key);
     for (const [round, to] of [servers.masters.find((node) => node !== from), from].entries()) {
       const at = await servers.masterOf(key);
@@ -254,13 +266,13 @@ describe('a real Redis Cluster without replicas', needs([REDIS]), () => {
       const load = async () => {
         while (!isMoved) {
           await writer.attempt();
-          await store.look(PARTITIONS);
+          await store.look(PARTITIONS.length);
         }
       };
       const loading = load();
       // At each of them a part of the keys: the guard is read wherever it is, and no batch is begun.
-      await servers.moveKeys(slot, at, to, 300);
-      const { guards, unseen } = await store.look(PARTITIONS);
+      await servers.moveKeys(slot, at, to, MOVED / 3);
+      const { guards, unseen } = await store.look(PARTITIONS.length);
       assert.equal(guards[one]?.owner, writer.home.guard.owner, `round ${round}`);
       assert.equal(unseen?.size, 0);
       await assert.rejects(
@@ -269,7 +281,7 @@ describe('a real Redis Cluster without replicas', needs([REDIS]), () => {
       );
       while ((await servers.moveKeys(slot, at, to, 100)) > 0);
       await servers.endMove(slot, at, to);
-      await until('the new master takes writes', async () => {
+      await eventually('the new master takes writes', async () => {
         const before = writer.seq;
         return new Promise<boolean>((resolve) => setTimeout(() => resolve(writer.seq > before), 20));
       });
@@ -279,9 +291,9 @@ describe('a real Redis Cluster without replicas', needs([REDIS]), () => {
     }
     const next = await opened(t, servers, 'moves');
     const taken = await claim(next, { member: 'b', partition: one, expected: writer.home.guard.owner });
-    assert.equal(taken.rows, 900 + writer.seq);
+    assert.equal(taken.rows, MOVED + writer.seq);
     const rows = await rowsOf(next.open(taken));
-    assert.equal(rows.length, 900 + writer.seq);
+    assert.equal(rows.length, MOVED + writer.seq);
     assert.deepEqual(
       rows.slice(0, writer.seq),
       Array.from({ length: writer.seq }, (_, at) => itemRow(at)),
@@ -292,7 +304,7 @@ describe('a real Redis Cluster without replicas', needs([REDIS]), () => {
     const servers = shared();
     const store = await opened(t, servers, 'parts', { deadline: 200 });
     await store.record(RECORD);
-    const [one] = await apart(servers, 'parts');
+    const [one] = apart('parts');
     const key = ownKey('parts', one);
     const slot = slotOf(key);
     const home = store.open(await claim(store, { partition: one }));
@@ -322,41 +334,28 @@ describe('a real Redis Cluster without replicas', needs([REDIS]), () => {
     const servers = shared();
     const store = await opened(t, servers, 'gone');
     await store.record(RECORD);
-    const [one, other] = await apart(servers, 'gone');
+    const [one, other] = apart('gone');
     const [writer, beside] = [await Writer.of(store, one), await Writer.of(store, other)];
     await Promise.all([writer.write(5), beside.write(5)]);
-    const before = await store.look(PARTITIONS);
+    const before = await store.look(PARTITIONS.length);
     assert.equal(before.unseen?.size, 0);
     const gone = await servers.masterOf(ownKey('gone', one));
     await servers.kill(gone);
     await beside.write(5);
-    const during = await store.look(PARTITIONS);
-    const isGone = await Promise.all(
-      before.guards.map(async ({ partition }) => (await ownerBefore(servers, 'gone', partition)) === gone),
-    );
+    const during = await store.look(PARTITIONS.length);
     assert.deepEqual(
       [...(during.unseen ?? [])].sort((a, b) => a - b),
-      before.guards.flatMap(({ partition }) => (isGone[partition] === true ? [partition] : [])),
+      PARTITIONS.filter((partition) => rangeOf(ownKey('gone', partition)) === rangeOf(ownKey('gone', one))),
     );
     assert.deepEqual(during.guards[one], before.guards[one], 'as it was seen last');
     assert.ok((during.guards[other]?.seq ?? 0) > (before.guards[other]?.seq ?? 0));
     assert.deepEqual(during.record, RECORD);
-    await assert.rejects(store.guards(PARTITIONS), isProblem('io'));
+    await assert.rejects(store.guards(PARTITIONS.length), isProblem('io'));
     await servers.restart();
     await writer.write(5);
-    assert.equal((await store.look(PARTITIONS)).unseen?.size, 0);
+    assert.equal((await store.look(PARTITIONS.length)).unseen?.size, 0);
     const next = await opened(t, servers, 'gone');
     await writer.isAllIn(next);
     await beside.isAllIn(next);
   });
 });
-
-/** Slots are shared out evenly, and none moves. */
-async function ownerBefore(
-  servers: TestRedisCluster,
-  cluster: string,
-  partition: number,
-): Promise<ClusterNode | undefined> {
-  const { masters } = servers;
-  return masters[Math.floor((slotOf(ownKey(cluster, partition)) * masters.length) / 16_384)];
-}

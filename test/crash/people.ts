@@ -28,6 +28,8 @@ export interface Stage {
   /** Calls are made to the first of them; what follows may go to any. */
   readonly queues: readonly [string, ...string[]];
   readonly keys: readonly string[];
+  /** They do everything so many times slower; unset: as fast as they are. */
+  readonly slower?: number;
   /** True: nothing new is begun, and everything is done at the first try. */
   isCalm: boolean;
 }
@@ -109,9 +111,10 @@ export class Person {
 
   #again(most: number, task: () => Promise<void>): this {
     const { chance } = this;
+    const { slower = 1 } = this.stage;
     const job = async (): Promise<void> => {
       while (!this.#isOver) {
-        await sleep(chance.int(1, most));
+        await sleep(chance.int(1, most) * slower);
         if (!this.#isOver) await task().catch((error: unknown) => this.#trouble(error));
       }
     };

@@ -21,7 +21,7 @@ export class Settling {
     let open = await this.#open();
     while (open.length > 0 && performance.now() < end) {
       for (const queue of this.queues) await this.#resume(queue);
-      await sleep(20);
+      await sleep(100);
       open = await this.#open();
     }
     for (const { name, waiting, liveTurns, states } of open) {

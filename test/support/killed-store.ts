@@ -1,4 +1,5 @@
 /** Engines under a cluster of a test: a store that it kills, and starts again on what it had; a registry beside it. */
+import { openZooKeeperRegistry } from '../../src/cluster/registry/zookeeper/zookeeper-registry.js';
 import { ownKey } from '../../src/cluster/store/redis/keys.js';
 import { ETCD, TestEtcd } from './etcd.js';
 import type { NeededProgram } from './needed-program.js';
@@ -63,6 +64,7 @@ export const STORES = {
   postgres: { needs: POSTGRES, start: (cleanup) => TestPostgres.start(cleanup) },
 } as const satisfies Readonly<Record<string, StoreKind>>;
 
+/** One server of each: members of an ensemble die in tests of their own. */
 interface RegistryKind {
   readonly needs: readonly NeededProgram[];
   /** @returns for `registry` */
@@ -73,16 +75,15 @@ export const REGISTRIES = {
   store: { needs: [], start: async () => 'store' },
   etcd: {
     needs: [ETCD],
-    start: async (cleanup) => {
-      const all = await TestEtcd.several(cleanup, 3);
-      return `etcd://${all.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
-    },
+    start: async (cleanup) => `etcd://127.0.0.1:${(await TestEtcd.start(cleanup)).port}`,
   },
   zookeeper: {
     needs: [JAVA, ZOOKEEPER],
     start: async (cleanup) => {
-      const all = await TestZooKeeper.ensemble(cleanup, 3);
-      return `zookeeper://keyturn:secret@${all.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
+      const url = `zookeeper://keyturn:secret@127.0.0.1:${(await TestZooKeeper.start(cleanup)).port}`;
+      // The first login makes a JVM load classes, for longer than a sidecar waits on a machine that does much else.
+      await (await openZooKeeperRegistry(url, { cluster: 'first', deadline: 60_000, startDeadline: 60_000 })).close();
+      return url;
     },
   },
 } as const satisfies Readonly<Record<string, RegistryKind>>;

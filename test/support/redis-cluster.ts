@@ -5,7 +5,16 @@ import { RawRedis } from './cluster/raw-redis.js';
 import { freePort } from './free-port.js';
 import { type Cleanup, TestRedis } from './redis.js';
 
-const LONGEST_START_MS = 60_000;
+/**
+ * Until something has happened at all nodes, ms. Masters vote for replicas of the same master once in twice the node time-out, and a
+ * replica that got no votes stands again after four times the node time-out.
+ */
+const LONGEST_MS = 120_000;
+const POLL_EVERY_MS = 50;
+/** Redis gives up a failover by hand that found no votes in 5 s; only then is it asked for again. */
+const BY_HAND_AGAIN_MS = 6_000;
+/** Keys that one command moves. */
+const MOVED_AT_ONCE = 20;
 const MASTERS = 3;
 const SLOTS = 16_384;
 /** Beyond this no failover is begun, ms; where there are replicas, one that is silent for so long is replaced. */
@@ -23,12 +32,22 @@ export interface ClusterOptions {
 export class ClusterNode {
   #id = '';
 
-  constructor(
+  private constructor(
+    private readonly cleanup: Cleanup,
     readonly redis: TestRedis,
     readonly busPort: number,
-    readonly raw: RawRedis,
     private readonly front: LossyProxy | undefined,
+    private link: RawRedis,
   ) {}
+
+  static async of(cleanup: Cleanup, redis: TestRedis, busPort: number, front?: LossyProxy): Promise<ClusterNode> {
+    return new ClusterNode(cleanup, redis, busPort, front, await RawRedis.connect(cleanup, redis.port));
+  }
+
+  /** Past proxies. */
+  get raw(): RawRedis {
+    return this.link;
+  }
 
   get proxy(): LossyProxy {
     if (this.front === undefined) throw new Error('it stands behind no proxy');
@@ -49,14 +68,18 @@ export class ClusterNode {
     return this.#id;
   }
 
-  /** A connection of now: one that was killed with its server is of no use. */
-  async ask(...words: string[]): Promise<unknown> {
-    const raw = await RawRedis.connect({ after: () => undefined }, this.port);
-    try {
-      return await raw.ask(...words);
-    } finally {
-      raw.end();
-    }
+  ask(...words: string[]): Promise<unknown> {
+    return this.link.ask(...words);
+  }
+
+  async kill(): Promise<void> {
+    this.link.end();
+    await this.redis.kill();
+  }
+
+  async start(): Promise<void> {
+    await this.redis.start();
+    this.link = await RawRedis.connect(this.cleanup, this.port);
   }
 }
 
@@ -75,7 +98,8 @@ export class TestRedisCluster {
     const timeout = replicas === 0 ? NODE_TIMEOUT.alone : NODE_TIMEOUT.replaced;
     const own = [...settings, '--cluster-node-timeout', String(timeout)];
     const cluster = new TestRedisCluster(cleanup, own, behindProxies, []);
-    for (let at = 0; at < MASTERS * (1 + replicas); at += 1) await cluster.#add();
+    const added = Array.from({ length: MASTERS * (1 + replicas) }, () => cluster.#add());
+    cluster.nodes.push(...(await Promise.all(added)));
     await cluster.#together(replicas);
     return cluster;
   }
@@ -89,28 +113,50 @@ export class TestRedisCluster {
     return this.nodes.slice(0, MASTERS);
   }
 
+  get #live(): readonly ClusterNode[] {
+    return this.nodes.filter((node) => node !== this.#killed);
+  }
+
   /** The one that has the slot of a key, as all that live see it; waits until they do. */
   async masterOf(key: string): Promise<ClusterNode> {
     const slot = slotOf(key);
     let found: ClusterNode | undefined;
-    await this.#until(`all know who has slot ${slot}`, async () => {
-      const owners = new Set<string>();
-      for (const node of this.nodes) {
-        if (node === this.#killed) continue;
-        owners.add(ownerIn(String(await node.ask('CLUSTER', 'NODES')), slot));
-      }
-      const [only = ''] = owners;
-      found = this.nodes.find(({ shown }) => String(shown) === only);
-      return owners.size === 1 && found !== undefined && found !== this.#killed;
+    await comesTrue(`all know who has slot ${slot}`, async () => {
+      found = await this.#agreed(slot);
+      return found !== undefined;
     });
     if (found === undefined) throw new Error('nobody has it');
     return found;
   }
 
+  /** @returns undefined: they do not agree, or on one that is dead */
+  async #agreed(slot: number): Promise<ClusterNode | undefined> {
+    const live = this.#live;
+    const seen = live.map(async (node) => ownerIn(String(await node.ask('CLUSTER', 'NODES')), slot));
+    const [only, ...others] = new Set(await Promise.all(seen));
+    return others.length > 0 ? undefined : live.find(({ shown }) => String(shown) === only);
+  }
+
+  /** The replica of the master of a key takes its place by hand, with `how`: again, where there were no votes. @returns the new master */
+  async failOver(key: string, how: '' | 'FORCE' | 'TAKEOVER'): Promise<ClusterNode> {
+    const master = await this.masterOf(key);
+    const replica = await this.replicaOf(master);
+    let askedAt = Number.NEGATIVE_INFINITY;
+    await comesTrue(`${replica.port} has replaced ${master.port} (${how})`, async () => {
+      if ((await this.#agreed(slotOf(key))) === replica) return true;
+      if (Date.now() - askedAt < BY_HAND_AGAIN_MS) return false;
+      askedAt = Date.now();
+      // It may be the master since it was asked, which not all know.
+      await replica.ask('CLUSTER', 'FAILOVER', ...(how === '' ? [] : [how])).catch(() => undefined);
+      return false;
+    });
+    return replica;
+  }
+
   /** A replica of that node. */
   async replicaOf(master: ClusterNode): Promise<ClusterNode> {
     const id = await master.id();
-    for (const node of this.nodes) {
+    for (const node of this.#live) {
       if (node !== master && String(await node.ask('CLUSTER', 'NODES')).includes(`myself,slave ${id}`)) return node;
     }
     throw new Error(`the master at ${master.port} has no replica`);
@@ -119,13 +165,12 @@ export class TestRedisCluster {
   /** As `kill -9`. */
   async kill(node: ClusterNode): Promise<void> {
     this.#killed = node;
-    await node.redis.kill();
+    await node.kill();
   }
 
   /** The one that was killed comes back, and is told what it is. */
   async restart(): Promise<void> {
-    const node = this.#killed;
-    await node?.redis.start();
+    await this.#killed?.start();
     this.#killed = undefined;
   }
 
@@ -139,7 +184,10 @@ export class TestRedisCluster {
   async moveKeys(slot: number, from: ClusterNode, to: ClusterNode, most: number): Promise<number> {
     const found = await from.raw.ask('CLUSTER', 'GETKEYSINSLOT', String(slot), String(most));
     const keys = Array.isArray(found) ? found.map(String) : [];
-    for (const key of keys) await from.raw.ask('MIGRATE', '127.0.0.1', String(to.port), key, '0', '5000');
+    for (let at = 0; at < keys.length; at += MOVED_AT_ONCE) {
+      const some = keys.slice(at, at + MOVED_AT_ONCE);
+      await from.ask('MIGRATE', '127.0.0.1', String(to.port), '', '0', '60000', 'KEYS', ...some);
+    }
     return keys.length;
   }
 
@@ -177,32 +225,30 @@ export class TestRedisCluster {
       // What is cut is replication alone.
       front.cutOnly = 'REPLCONF';
     }
-    const node = new ClusterNode(redis, busPort, await RawRedis.connect(this.cleanup, redis.port), front);
-    this.nodes.push(node);
-    return node;
+    return ClusterNode.of(this.cleanup, redis, busPort, front);
   }
 
   /** What `redis-cli --cluster create` does. */
   async #together(replicas: number): Promise<void> {
     const { masters, nodes } = this;
-    const [first] = nodes;
     for (const [at, node] of masters.entries()) {
       const [from, to] = [at, at + 1].map((one) => Math.floor((one * SLOTS) / MASTERS));
-      await node.raw.ask('CLUSTER', 'ADDSLOTSRANGE', String(from), String((to ?? 0) - 1));
+      await node.ask('CLUSTER', 'ADDSLOTSRANGE', String(from), String((to ?? 0) - 1));
     }
     for (const [at, node] of nodes.entries()) {
-      await node.raw.ask('CLUSTER', 'SET-CONFIG-EPOCH', String(at + 1));
-      if (first !== undefined && node !== first)
-        await node.raw.ask('CLUSTER', 'MEET', '127.0.0.1', String(first.port), String(first.busPort));
+      await node.ask('CLUSTER', 'SET-CONFIG-EPOCH', String(at + 1));
+      // Each by hand: that some tell others of them takes seconds.
+      for (const { port, busPort } of nodes.slice(0, at))
+        await node.ask('CLUSTER', 'MEET', '127.0.0.1', String(port), String(busPort));
     }
-    await this.#until('all nodes know each other', async () => {
+    await comesTrue('all nodes know each other', async () => {
       const seen = await Promise.all(nodes.map(async ({ raw }) => String(await raw.ask('CLUSTER', 'NODES'))));
       return seen.every((text) => text.trim().split('\n').length === nodes.length && !text.includes('handshake'));
     });
     if (replicas > 0)
       for (const [at, node] of nodes.slice(MASTERS).entries())
         await node.raw.ask('CLUSTER', 'REPLICATE', (await masters[at % MASTERS]?.id()) ?? '');
-    await this.#until('it is whole', async () => {
+    await comesTrue('it is whole', async () => {
       const seen = await Promise.all(
         nodes.map(async ({ raw }) => [
           String(await raw.ask('CLUSTER', 'INFO')),
@@ -221,13 +267,19 @@ export class TestRedisCluster {
       );
     });
   }
+}
 
-  async #until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-    const giveUp = Date.now() + LONGEST_START_MS;
-    while (!(await isSo().catch(() => false))) {
-      if (Date.now() > giveUp) throw new Error(`${what}: not after ${LONGEST_START_MS} ms`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+/** An error is a no: nodes come and go. */
+function comesTrue(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  return eventually(what, () => isSo().catch(() => false));
+}
+
+/** Asks again until it is so. */
+export async function eventually(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const giveUp = Date.now() + LONGEST_MS;
+  while (!(await isSo())) {
+    if (Date.now() > giveUp) throw new Error(`${what}: not after ${LONGEST_MS} ms`);
+    await new Promise((resolve) => setTimeout(resolve, POLL_EVERY_MS));
   }
 }
 

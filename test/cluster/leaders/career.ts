@@ -7,15 +7,18 @@ import { once } from 'node:events';
 import { crc32 } from 'node:zlib';
 import { type ClusterInfo, connect, type GroupInfo, type Keyturn, type Leadership } from '@keyturn/client';
 import { ServeProcess } from '../../cli/serve-process.js';
+import { InnerSidecar } from '../../support/cluster/inner-sidecar.js';
 import { type KilledStore, REGISTRIES, type RegistryName, STORES, type StoreName } from '../../support/killed-store.js';
 import type { Cleanup } from '../../support/redis.js';
 import { Balancer } from './balancer.js';
 import { Office } from './office.js';
 
 /** Long enough for a takeover on a machine that does much else: a leader that hears of nobody gives its term up by its own clock. */
-const TTL = 9_000;
+const TTL = 20_000;
 /** Of the leader that is cut off: somebody waits for its end. */
-const SHORT_TTL = 2_000;
+const SHORT_TTL = 4_000;
+/** One of 1 s ends by itself on a machine that does much else. */
+const SESSION = '3s';
 const PARTITIONS = 4;
 const KEPT = 'backup';
 const CUT_OFF = 'nightly';
@@ -25,7 +28,7 @@ async function until<T>(ask: () => Promise<T>, isSo: (answer: T) => boolean): Pr
   for (;;) {
     const answer = await ask().catch(() => undefined);
     if (answer !== undefined && isSo(answer)) return answer;
-    await once(AbortSignal.timeout(50), 'abort');
+    await once(AbortSignal.timeout(200), 'abort');
   }
 }
 
@@ -43,14 +46,14 @@ export interface CareerTimes {
   readonly cutOff: number;
 }
 
-/** Two homes and two gateways; three candidates, of which the one that leads reaches the cluster through a balancer. */
+/** Two homes and two gateways, of which one dies and one is in the process of the test; three candidates, of which the one that leads reaches the cluster through a balancer. */
 export class Career {
   readonly #office = new Office(KEPT, TTL);
 
   private constructor(
     private readonly cleanup: Cleanup,
     private readonly store: KilledStore,
-    private readonly homes: readonly ServeProcess[],
+    private readonly home: ServeProcess,
     private readonly near: ServeProcess,
     private readonly far: number,
     private readonly door: { readonly balancer: Balancer; readonly address: string },
@@ -58,15 +61,30 @@ export class Career {
 
   /** All scenarios, one after the other. Throws where a promise is broken. */
   static async run(cleanup: Cleanup, engines: Engines, say: (what: string) => void): Promise<CareerTimes> {
-    const store = await STORES[engines.store].start(cleanup);
-    const registry = await REGISTRIES[engines.registry].start(cleanup);
-    const options = ['--store', store.url, '--registry', registry, '--cluster-session', '1s'];
+    const [store, registry] = await Promise.all([
+      STORES[engines.store].start(cleanup),
+      REGISTRIES[engines.registry].start(cleanup),
+    ]);
+    const options = ['--store', store.url, '--registry', registry, '--cluster-session', SESSION];
     const serve = (...more: string[]) =>
       ServeProcess.start(cleanup, [...options, '--cluster-partitions', String(PARTITIONS), ...more]);
-    const homes = [await serve(), await serve()];
-    const [near, far] = [await serve('--cluster-weight', '0'), await serve('--cluster-weight', '0')];
+    // Nobody kills these.
+    const inner = async (weight: number): Promise<InnerSidecar> => {
+      const cluster = `{ partitions: ${PARTITIONS}, session: ${SESSION}, weight: ${weight} }`;
+      const settings = `store: ${store.url}\nregistry: ${registry}\ncluster: ${cluster}\n`;
+      const made = await InnerSidecar.make(cleanup, settings);
+      await made.start();
+      return made;
+    };
+    const [home, near, far] = await Promise.all([
+      // It gets all partitions, and the other one those of the dead.
+      serve('--cluster-weight', '100'),
+      serve('--cluster-weight', '0'),
+      inner(0),
+      inner(1),
+    ]);
     const door = await Balancer.start(cleanup, portOf(await near.address('grpc')));
-    const career = new Career(cleanup, store, homes, near, portOf(await far.address('grpc')), door);
+    const career = new Career(cleanup, store, home, near, portOf(far.address), door);
     return career.#run(say);
   }
 
@@ -81,9 +99,9 @@ export class Career {
     const { term } = first;
     assert.equal((term ?? 0) % PARTITIONS, partitionOf(KEPT));
 
-    const home = await this.#homeOf(others);
-    home.signal('SIGKILL');
-    await home.exited;
+    await this.#isHome(others);
+    this.home.signal('SIGKILL');
+    await this.home.exited;
     const homeDied = await this.#stillLeads(others, first, term);
     say(`the home died: the leader's term is confirmed after ${homeDied} ms`);
 
@@ -153,15 +171,19 @@ export class Career {
     return client;
   }
 
-  /** The process that decides about the group. On a busy machine a home may just have lost its session, and another not have claimed yet. */
-  async #homeOf(keyturn: Keyturn): Promise<ServeProcess> {
-    const told = await until(
-      () => keyturn.admin.getCluster(),
-      (cluster) => addressOf(cluster) !== undefined,
+  /** Resolves when the process that is to die decides about the group. By its weight it mostly does, else it is told to. */
+  async #isHome({ admin }: Keyturn): Promise<void> {
+    const address = await this.home.address('grpc');
+    await until(
+      async () => {
+        const cluster = await admin.getCluster();
+        if (addressOf(cluster) === address) return true;
+        const { id } = cluster.members.find((member) => member.address === address) ?? {};
+        if (id !== undefined) await admin.movePartition(partitionOf(KEPT), id);
+        return false;
+      },
+      (isIt) => isIt,
     );
-    const address = addressOf(told);
-    for (const one of this.homes) if ((await one.address('grpc')) === address) return one;
-    throw new Error(`nobody is at ${address}`);
   }
 }
 
