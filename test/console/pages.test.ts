@@ -8,6 +8,7 @@ import { ServeProcess } from '../cli/serve-process.js';
 import { yamlFile } from '../config/yaml-file.js';
 import { freePort } from '../support/free-port.js';
 import { needs } from '../support/needed-program.js';
+import { SidecarHere } from '../support/sidecar-here.js';
 import { until } from '../support/until.js';
 import { CHROMIUM, openTab, SharedTab, seriousFindings, startBrowser } from './browser.js';
 import { HOSTILE, pageOf, type Scene, startScene } from './scene.js';
@@ -359,7 +360,7 @@ describe('the console', needs([CHROMIUM]), () => {
     match((await why(page).textContent()) ?? '', /worker-away holds it/);
     client.close();
     await sidecar.exited;
-    await ServeProcess.start(t, listen);
+    await SidecarHere.start(t, listen);
     await page.getByText('The sidecar is away since').waitFor({ state: 'detached' });
     await page.locator('[data-stream=open]').waitFor();
     await why(page).getByText('Nothing is wrong').waitFor();
@@ -402,7 +403,7 @@ auth:
     looker: [{ queues: ['*'], may: [view] }]
 queues: { orders: {} }
 `;
-    const sidecar = await ServeProcess.start(t, ['--config', yamlFile(t, settings), '--console-listen', '127.0.0.1:0']);
+    const sidecar = await SidecarHere.start(t, ['--config', yamlFile(t, settings), '--console-listen', '127.0.0.1:0']);
     const { page } = await openTab(t, browser, await pageOf(sidecar), { expected: /status of 40[13]/ });
     const enter = async (token: string): Promise<void> => {
       await page.getByLabel('Your token').fill(token);
