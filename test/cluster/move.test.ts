@@ -3,28 +3,36 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { connect, KeyturnError } from '@keyturn/client';
-import { keyturn, ServeProcess } from '../cli/serve-process.js';
+import { registerCluster } from '../../src/cli/cluster.js';
+import { keyturn } from '../cli/serve-process.js';
+import { backwards } from '../support/backwards.js';
+import { commandHere } from '../support/command-here.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
+import { SidecarHere } from '../support/sidecar-here.js';
+
+/** What a worker does in its turn takes so long, ms. */
+const WORK_MS = 10;
 
 async function until<T>(ask: () => Promise<T>, isSo: (answer: T) => boolean): Promise<T> {
   for (;;) {
     const answer = await ask();
     if (isSo(answer)) return answer;
-    await once(AbortSignal.timeout(20), 'abort');
+    await once(AbortSignal.timeout(50), 'abort');
   }
 }
 
 test('S332: a person moves a partition by way of a gateway, and no call fails', needs([REDIS]), async (t) => {
-  const redis = await TestRedis.start(t);
+  const cleanup = backwards(t);
+  const redis = await TestRedis.start(cleanup);
   const options = ['--store', redis.url, '--cluster-session', '4s', '--cluster-partitions', '2'];
   // Even shares give the second one nothing: on a slow machine 15 s may pass before it is asked for.
   const heavy = [...options, '--cluster-weight', '100'];
-  const [first, second] = [await ServeProcess.start(t, heavy), await ServeProcess.start(t, options)];
-  const gateway = await ServeProcess.start(t, [...options, '--cluster-weight', '0']);
-  const at = ['--address', await gateway.address('grpc')];
-  const client = connect(await gateway.address('grpc'));
-  t.after(() => client.close({ timeout: 0 }));
+  const [first, second] = [await SidecarHere.start(cleanup, heavy), await SidecarHere.start(cleanup, options)];
+  const gateway = await SidecarHere.start(cleanup, [...options, '--cluster-weight', '0']);
+  const at = ['--address', gateway.address('grpc')];
+  const client = connect(gateway.address('grpc'));
+  cleanup.after(() => client.close({ timeout: 0 }));
   const seen = await until(
     () => client.admin.getCluster(),
     ({ homes, members }) => members.length === 2 && homes.every(({ state }) => state === 'open'),
@@ -39,7 +47,11 @@ test('S332: a person moves a partition by way of a gateway, and no call fails', 
   const busy = ['a', 'b', 'c', 'd'].map(async (queue) => {
     // One failure is enough to know.
     while (!isOver && failures.length === 0) {
-      await client.withTurn(queue, 'k', async () => (turns += 1)).catch((error: unknown) => failures.push(error));
+      const work = async () => {
+        turns += 1;
+        await once(AbortSignal.timeout(WORK_MS), 'abort');
+      };
+      await client.withTurn(queue, 'k', work).catch((error: unknown) => failures.push(error));
     }
   });
 
@@ -61,7 +73,7 @@ test('S332: a person moves a partition by way of a gateway, and no call fails', 
     ({ homes }) => homes[0]?.member === to.id && homes[0].state === 'open',
   );
   assert.equal(now.homes[0]?.pinned, `${to.name} at ${to.peer}`);
-  const shown = await keyturn(['cluster', ...at]);
+  const shown = await commandHere(registerCluster, ['cluster', ...at]);
   assert.match(shown.stdout, new RegExp(`\\nMOVED TO +PARTITIONS\\n.* at ${to.peer} +0\\n`));
 
   const before = turns;
@@ -73,8 +85,8 @@ test('S332: a person moves a partition by way of a gateway, and no call fails', 
   await Promise.all(busy);
   assert.deepEqual(failures, []);
 
-  const here = connect(await first.address('grpc'), { transport: 'unary' });
-  t.after(() => here.close());
+  const here = connect(first.address('grpc'), { transport: 'unary' });
+  cleanup.after(() => here.close());
   assert.deepEqual(await here.admin.movePartition(0, to.id), {
     state: 'already_there',
     member: to.id,
@@ -83,8 +95,8 @@ test('S332: a person moves a partition by way of a gateway, and no call fails', 
     paused: undefined,
     why: '',
   });
-  const at2 = ['--address', await second.address('grpc')];
-  const released = await keyturn(['cluster', ...at2, 'move', '0', '--anywhere']);
+  const at2 = ['--address', second.address('grpc')];
+  const released = await commandHere(registerCluster, ['cluster', ...at2, 'move', '0', '--anywhere']);
   assert.deepEqual(
     [released.code, released.stdout],
     [0, `partition 0 is kept nowhere any more; ${to.name} has it now\n`],
@@ -95,13 +107,14 @@ test('S332: a person moves a partition by way of a gateway, and no call fails', 
 });
 
 test('says what it needs', async () => {
-  const usage = await keyturn(['cluster', 'move', '0']);
+  const usage = await commandHere(registerCluster, ['cluster', 'move', '0']);
   assert.deepEqual([usage.code, /MEMBER or --anywhere/.test(usage.stderr)], [2, true]);
 });
 
 test('S332: a sidecar that stands alone moves nothing, and says why', async (t) => {
-  const sidecar = await ServeProcess.start(t);
-  const { code, stderr } = await keyturn(['cluster', 'move', '0', 'x', '--address', await sidecar.address('grpc')]);
+  const sidecar = await SidecarHere.start(t);
+  const args = ['cluster', 'move', '0', 'x', '--address', sidecar.address('grpc')];
+  const { code, stderr } = await commandHere(registerCluster, args);
   assert.equal(code, 1);
   assert.match(stderr, /this sidecar stands alone/);
 });

@@ -9,19 +9,29 @@ import { LossyProxy } from '../support/cluster/lossy-proxy.js';
 import { RawPostgres } from '../support/cluster/raw-postgres.js';
 import { needs } from '../support/needed-program.js';
 import { POSTGRES, TestPostgres } from '../support/postgres.js';
-import { postgresPair, written } from './postgres-scene.js';
+import { sharedPair, written } from './postgres-scene.js';
 import { claim, isProblem, rowsOf } from './store-place.js';
 
 /** For those that wait for a server that is gone: whoever tries again tries until it is there, ms. */
 const DEADLINE = 500;
 
+/** Tests of one server have clusters of their own. */
+const clusterOf = ({ name }: TestContext) => name.slice(0, 'S000'.length);
+
 async function opened(t: TestContext, url: string, more: Partial<PostgresStoreOptions> = {}): Promise<ClusterStore> {
-  const store = await openPostgresStore(url, { cluster: 'c', deadline: DEADLINE, startDeadline: 60_000, ...more });
+  const store = await openPostgresStore(url, {
+    cluster: clusterOf(t),
+    deadline: DEADLINE,
+    startDeadline: 60_000,
+    ...more,
+  });
   t.after(() => store.close());
   return store;
 }
 
 describe('bad days of a real PostgreSQL', needs([POSTGRES]), () => {
+  const pair = sharedPair();
+
   it('S504: killed and started again it has what was answered; that is no failover', async (t) => {
     const postgres = await TestPostgres.start(t);
     const store = await opened(t, postgres.url);
@@ -37,37 +47,8 @@ describe('bad days of a real PostgreSQL', needs([POSTGRES]), () => {
     assert.equal(failovers, 0);
   });
 
-  it('S505: a batch waits for the standby; when home and primary die together nothing that was answered is lost', async (t) => {
-    const { primary, standby, url } = await postgresPair(t);
-    await (await openPostgresStore(url, { cluster: 'c', replicas: 1 })).close();
-    const store = await opened(t, url);
-    let failovers = 0;
-    store.onFailover = () => (failovers += 1);
-    const claimed = await claim(store);
-    const home = store.open(claimed);
-    const rows = Array.from({ length: 50 }, (_, at) => itemRow(at));
-    for (const row of rows) await home.write(puts([row]), 1);
-    await primary.kill();
-    await standby.promote();
-    // Another sidecar, as the first is dead.
-    const next = await opened(t, url);
-    const taken = await claim(next, { member: 'b', expected: claimed.guard.owner });
-    assert.deepEqual(await rowsOf(next.open(taken)), rows);
-    assert.ok(taken.guard.epoch > claimed.guard.epoch);
-    // The first was not dead: it is told that there is another home, and that the server is another one.
-    await until('the old home is told', async () => {
-      const outcome = await home.write(puts([itemRow(99)]), 9).then(
-        () => 'written',
-        (error: Error) => error.message,
-      );
-      assert.notEqual(outcome, 'written');
-      return /another home/.test(outcome);
-    });
-    assert.equal(failovers, 1);
-  });
-
   it('S506: a wait for the standby that somebody cancels is no answer: the batch is sent again', async (t) => {
-    const { primary, link } = await postgresPair(t);
+    const { primary, link } = pair();
     const store = await opened(t, primary.url);
     const home = store.open(await claim(store));
     await home.write(puts([itemRow(1)]), 1);
@@ -93,16 +74,20 @@ describe('bad days of a real PostgreSQL', needs([POSTGRES]), () => {
   });
 
   it('S507: replicas 0 waits for no standby', async (t) => {
-    const { primary, link } = await postgresPair(t);
+    const { primary, link, follows } = pair();
     link.cut = 'both';
     const store = await opened(t, primary.url, { replicas: 0 });
     const home = store.open(await claim(store));
     await home.write(puts([itemRow(1)]), 1);
     assert.deepEqual(await rowsOf(home), [itemRow(1)]);
+    // As the others need it.
+    link.cut = undefined;
+    link.drop();
+    await follows();
   });
 
   it('S508: of several servers the one that takes writes is found, wherever it stands', async (t) => {
-    const { primary, standby } = await postgresPair(t);
+    const { primary, standby } = pair();
     const both = (...ports: readonly number[]) =>
       `postgres://owner@${ports.map((port) => `127.0.0.1:${port}`).join(',')}/postgres`;
     const store = await opened(t, both(standby.port, primary.port));
@@ -170,6 +155,36 @@ describe('bad days of a real PostgreSQL', needs([POSTGRES]), () => {
       ),
     );
     assert.ok(failed <= 2, `${failed} looks were not answered`);
+  });
+
+  // The last one: it kills the primary of the pair that others use.
+  it('S505: a batch waits for the standby; when home and primary die together nothing that was answered is lost', async (t) => {
+    const { primary, standby, url } = pair();
+    await (await openPostgresStore(url, { cluster: clusterOf(t), replicas: 1 })).close();
+    const store = await opened(t, url);
+    let failovers = 0;
+    store.onFailover = () => (failovers += 1);
+    const claimed = await claim(store);
+    const home = store.open(claimed);
+    const rows = Array.from({ length: 50 }, (_, at) => itemRow(at));
+    for (const row of rows) await home.write(puts([row]), 1);
+    await primary.kill();
+    await standby.promote();
+    // Another sidecar, as the first is dead.
+    const next = await opened(t, url);
+    const taken = await claim(next, { member: 'b', expected: claimed.guard.owner });
+    assert.deepEqual(await rowsOf(next.open(taken)), rows);
+    assert.ok(taken.guard.epoch > claimed.guard.epoch);
+    // The first was not dead: it is told that there is another home, and that the server is another one.
+    await until('the old home is told', async () => {
+      const outcome = await home.write(puts([itemRow(99)]), 9).then(
+        () => 'written',
+        (error: Error) => error.message,
+      );
+      assert.notEqual(outcome, 'written');
+      return /another home/.test(outcome);
+    });
+    assert.equal(failovers, 1);
   });
 });
 

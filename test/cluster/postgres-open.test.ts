@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { TLSSocket } from 'node:tls';
+import { registerStore } from '../../src/cli/store-import.js';
 import { postgresAddress } from '../../src/cluster/postgres/address.js';
 import { PostgresConnection } from '../../src/cluster/postgres/connection.js';
 import { standbysIn } from '../../src/cluster/postgres/standbys.js';
@@ -11,13 +12,14 @@ import { openPostgresRegistry } from '../../src/cluster/registry/postgres/postgr
 import { openPostgresStore } from '../../src/cluster/store/postgres/postgres-store.js';
 import { systemClock } from '../../src/local/clock.js';
 import { JournalError, type JournalProblem } from '../../src/local/journal/journal.js';
-import { keyturn } from '../cli/keyturn-process.js';
+import { until } from '../cli/keyturn-process.js';
 import { itemRow, puts } from '../local/journal/rows.js';
 import { Authority } from '../support/certificates.js';
 import { LossyProxy } from '../support/cluster/lossy-proxy.js';
 import { RawPostgres } from '../support/cluster/raw-postgres.js';
+import { commandHere } from '../support/command-here.js';
 import { needs } from '../support/needed-program.js';
-import { POSTGRES, TestPostgres } from '../support/postgres.js';
+import { POSTGRES } from '../support/postgres.js';
 import { sharedPostgres } from './postgres-scene.js';
 import { claim, rowsOf } from './store-place.js';
 
@@ -25,6 +27,14 @@ const OPTIONS = { cluster: 'keyturn', startDeadline: 5_000 } as const;
 
 describe('opening a store in PostgreSQL', needs([POSTGRES]), () => {
   const postgres = sharedPostgres(['password_encryption=scram-sha-256']);
+  let databases = 0;
+  /** A database of the test's own, without tables. */
+  const fresh = async (t: TestContext) => {
+    databases += 1;
+    const name = `fresh_${databases}`;
+    await (await RawPostgres.connect(t, postgres().url)).ask(`CREATE DATABASE ${name}`);
+    return { name, url: at(`owner@HERE/${name}`) };
+  };
   const at = (rest: string) => `postgres://${rest.replace('HERE', `127.0.0.1:${postgres().port}`)}`;
 
   const refused: readonly {
@@ -124,8 +134,16 @@ describe('opening a store in PostgreSQL', needs([POSTGRES]), () => {
       });
 
   it('is refused for a PostgreSQL that loses what it has written when its machine fails', async (t) => {
-    const careless = await TestPostgres.start(t, ['fsync=off']);
-    await assert.rejects(openPostgresStore(careless.url, OPTIONS), /has fsync = off, .*it has to be on/);
+    const raw = await RawPostgres.connect(t, postgres().url);
+    const isSet = async (value: string) => {
+      await raw.ask(`ALTER SYSTEM SET fsync = '${value}'`);
+      await raw.ask('SELECT pg_reload_conf()');
+      const found = () => raw.ask(`SELECT 1 FROM pg_settings WHERE name = 'fsync' AND setting = '${value}'`);
+      await until('the server has read it', async () => (await found()).length > 0);
+    };
+    await isSet('off');
+    await assert.rejects(openPostgresStore(postgres().url, OPTIONS), /has fsync = off, .*it has to be on/);
+    await isSet('on');
   });
 
   it('S500: a wrong password is told, a right one is used, and neither is shown', async (t) => {
@@ -153,27 +171,27 @@ describe('opening a store in PostgreSQL', needs([POSTGRES]), () => {
   });
 
   it('S501, S558: a user without rights is told what to run; with what that grants it is a sidecar, and no more', async (t) => {
-    const fresh = await TestPostgres.start(t);
-    const raw = await RawPostgres.connect(t, fresh.url);
+    const { url: owned, name } = await fresh(t);
+    const raw = await RawPostgres.connect(t, owned);
     await raw.ask('CREATE ROLE keyturn LOGIN');
-    const url = `postgres://keyturn@127.0.0.1:${fresh.port}/postgres`;
+    const url = at(`keyturn@HERE/${name}`);
     await assert.rejects(
       openPostgresStore(url, OPTIONS),
       /has no tables of Keyturn yet, .*keyturn store migrate --store ADDRESS --grant USER/,
     );
-    const migrate = (...more: string[]) => keyturn(['store', 'migrate', '--store', fresh.url, ...more]);
+    const migrate = (...more: string[]) => commandHere(registerStore, ['store', 'migrate', '--store', owned, ...more]);
     assert.match((await migrate('--grant', 'nobody')).stderr, /role "nobody" does not exist/);
     assert.match(
       (await migrate('--grant', 'keyturn')).stdout,
       /are as they should be\nkeyturn has the rights of a sidecar/,
     );
     assert.match(
-      (await keyturn(['store', 'migrate', '--store', 'redis://127.0.0.1'])).stderr,
+      (await commandHere(registerStore, ['store', 'migrate', '--store', 'redis://127.0.0.1'])).stderr,
       /only that of PostgreSQL/,
     );
-    assert.match((await keyturn(['store', 'migrate'])).stderr, /store is missing/);
+    assert.match((await commandHere(registerStore, ['store', 'migrate'])).stderr, /store is missing/);
     await raw.ask('CREATE ROLE other LOGIN');
-    const given = await keyturn(['store', 'migrate', '--store', url, '--grant', 'other']);
+    const given = await commandHere(registerStore, ['store', 'migrate', '--store', url, '--grant', 'other']);
     assert.match(
       given.stderr,
       /the user keyturn of postgres:.* may not give other the rights of a sidecar: no privileges were granted/,
@@ -194,11 +212,11 @@ describe('opening a store in PostgreSQL', needs([POSTGRES]), () => {
   });
 
   it('S559: a schema that a person made for the user is enough', async (t) => {
-    const fresh = await TestPostgres.start(t);
-    const raw = await RawPostgres.connect(t, fresh.url);
-    await raw.ask('CREATE ROLE keyturn LOGIN');
-    await raw.ask('CREATE SCHEMA keyturn AUTHORIZATION keyturn');
-    const store = await openPostgresStore(`postgres://keyturn@127.0.0.1:${fresh.port}/postgres`, OPTIONS);
+    const { url, name } = await fresh(t);
+    const raw = await RawPostgres.connect(t, url);
+    await raw.ask('CREATE ROLE schemed LOGIN');
+    await raw.ask('CREATE SCHEMA keyturn AUTHORIZATION schemed');
+    const store = await openPostgresStore(at(`schemed@HERE/${name}`), OPTIONS);
     t.after(() => store.close());
     await claim(store);
   });
@@ -217,11 +235,11 @@ describe('opening a store in PostgreSQL', needs([POSTGRES]), () => {
   });
 
   it('S502: of many sidecars that begin at once one makes the tables, and says so', async (t) => {
-    const fresh = await TestPostgres.start(t);
+    const { url } = await fresh(t);
     let made = 0;
     const stores = await Promise.all(
       Array.from({ length: 4 }, () =>
-        openPostgresStore(fresh.url, { ...OPTIONS, startDeadline: 60_000, deadline: 60_000, made: () => (made += 1) }),
+        openPostgresStore(url, { ...OPTIONS, startDeadline: 60_000, deadline: 60_000, made: () => (made += 1) }),
       ),
     );
     for (const store of stores) await store.close();
@@ -229,11 +247,11 @@ describe('opening a store in PostgreSQL', needs([POSTGRES]), () => {
   });
 
   it('S503: tables of a later version are left alone', async (t) => {
-    const fresh = await TestPostgres.start(t);
-    await (await openPostgresStore(fresh.url, OPTIONS)).close();
-    const raw = await RawPostgres.connect(t, fresh.url);
+    const { url } = await fresh(t);
+    await (await openPostgresStore(url, OPTIONS)).close();
+    const raw = await RawPostgres.connect(t, url);
     await raw.ask('UPDATE keyturn.schema_version SET version = 99');
-    await assert.rejects(openPostgresStore(fresh.url, OPTIONS), /are of version 99, and this sidecar knows 1/);
+    await assert.rejects(openPostgresStore(url, OPTIONS), /are of version 99, and this sidecar knows 1/);
   });
 });
 

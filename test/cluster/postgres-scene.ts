@@ -10,17 +10,26 @@ import { isProblem } from './store-place.js';
 
 /** One server for all tests of a suite; to be called within it. @returns who has it once they run */
 export function sharedPostgres(settings: readonly string[] = []): () => TestPostgres {
+  return shared((cleanup) => TestPostgres.start(cleanup, settings));
+}
+
+/** One pair for all tests of a suite, as {@link sharedPostgres}. */
+export function sharedPair(): () => Awaited<ReturnType<typeof postgresPair>> {
+  return shared(postgresPair);
+}
+
+function shared<T>(start: (cleanup: Cleanup) => Promise<T>): () => T {
   const cleanups: (() => Promise<void> | void)[] = [];
-  let postgres: TestPostgres | undefined;
+  let started: T | undefined;
   before(async () => {
-    postgres = await TestPostgres.start({ after: (task) => void cleanups.push(task) }, settings);
+    started = await start({ after: (task) => void cleanups.push(task) });
   });
   after(async () => {
     for (const task of cleanups) await task();
   });
   return () => {
-    if (postgres === undefined) throw new Error('the tests of this suite have not begun');
-    return postgres;
+    if (started === undefined) throw new Error('the tests of this suite have not begun');
+    return started;
   };
 }
 
@@ -46,14 +55,16 @@ export async function postgresPair(t: Cleanup) {
   const standby = await primary.standby(t, 's1', link.port);
   await raw.ask(`ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (s1)'`);
   await raw.ask('SELECT pg_reload_conf()');
-  await until('the standby follows', async () => {
-    const found = await raw.ask(
-      `SELECT 1 FROM pg_stat_replication WHERE sync_state = 'quorum' AND state = 'streaming'`,
-    );
-    return found.length > 0;
-  });
+  const follows = () =>
+    until('the standby follows', async () => {
+      const found = await raw.ask(
+        `SELECT 1 FROM pg_stat_replication WHERE sync_state = 'quorum' AND state = 'streaming'`,
+      );
+      return found.length > 0;
+    });
+  await follows();
   const url = `postgres://owner@127.0.0.1:${primary.port},127.0.0.1:${standby.port}/postgres`;
-  return { primary, standby, link, url };
+  return { primary, standby, link, url, follows };
 }
 
 /** Tried until it is there, as a home does. */

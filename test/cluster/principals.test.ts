@@ -6,14 +6,14 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { Client, credentials } from '@grpc/grpc-js';
 import { type ClusterMember, connect, type Keyturn, KeyturnError } from '@keyturn/client';
 import { EndReason, Lane, LinkRequest, LinkResponse } from '../../src/grpc/gen/keyturn/peer/v1/peer.js';
 import { type LogLine, ServeProcess } from '../cli/serve-process.js';
 import { yamlFile } from '../config/yaml-file.js';
 import { needs } from '../support/needed-program.js';
-import { REDIS, TestRedis } from '../support/redis.js';
+import { type Cleanup, REDIS, TestRedis } from '../support/redis.js';
 
 const TOKENS = { ops: 'the-token-of-ops', ada: 'the-token-of-ada' };
 const RIGHTS =
@@ -27,8 +27,24 @@ interface Pair {
   client(token: keyof typeof TOKENS): Promise<Keyturn>;
 }
 
-/** @param homeRights those of whom the home itself lets in: who asks the gateway is nobody to it */
-async function pair(t: TestContext, homeRights = '{}'): Promise<Pair> {
+/** One pair for the tests of a suite; to be called within it. */
+function sharedPair(): () => Pair {
+  const cleanup: (() => unknown)[] = [];
+  let started: Pair | undefined;
+  before(async () => {
+    started = await pair({ after: (task) => void cleanup.unshift(task) });
+  });
+  after(async () => {
+    for (const task of cleanup) await task();
+  });
+  return () => {
+    ok(started);
+    return started;
+  };
+}
+
+/** The home itself lets nobody do anything: who asks the gateway is nobody to it. */
+async function pair(t: Cleanup): Promise<Pair> {
   const redis = await TestRedis.start(t);
   const member = (rights: string, ...more: string[]) => {
     const tokens = join(dirname(yamlFile(t, '')), 'tokens.yaml');
@@ -39,7 +55,7 @@ async function pair(t: TestContext, homeRights = '{}'): Promise<Pair> {
     const settings = `auth: { tokens: ${tokens}, rights: ${rights} }\naudit: stderr\n`;
     return ServeProcess.start(t, ['--store', redis.url, '--config', yamlFile(t, settings), ...more]);
   };
-  const home = await member(homeRights, '--cluster-peer-listen', '127.0.0.1:0');
+  const home = await member('{}', '--cluster-peer-listen', '127.0.0.1:0');
   const gateway = await member(RIGHTS, '--cluster-weight', '0');
   const client = async (token: keyof typeof TOKENS) => {
     const made = connect(await gateway.address('grpc'), { transport: 'unary', token: TOKENS[token] });
@@ -58,45 +74,6 @@ async function auditOf(sidecar: ServeProcess): Promise<readonly LogLine[]> {
   await sidecar.exited;
   return sidecar.lines.filter(({ audit }) => audit !== undefined);
 }
-
-test('the audit of the home names the person, whom the member has let in that was asked', needs([REDIS]), async (t) => {
-  const { gateway, home, client } = await pair(t);
-  const ops = await client('ops');
-  const ada = await client('ada');
-  await ops.submit('orders', { key: 'k', itemId: 'i' });
-  await ops.admin.pauseQueue('orders');
-  await ops.admin.setLimits('orders', { rate: undefined, maxInFlight: 3 });
-  // Looks change nothing.
-  await ops.admin.setLimits('orders', { rate: undefined, maxInFlight: undefined });
-  await ops.admin.explainKey('orders', 'k');
-  equal(await ops.admin.discard({ queue: 'orders', itemIds: ['i'] }, true), 1);
-  await ops.admin.yieldLeader('backup');
-  const refused = await ada.admin.resumeQueue('orders').catch((error: unknown) => error);
-  equal(refused instanceof KeyturnError && refused.reason, 'NOT_ALLOWED');
-
-  const atGateway = await auditOf(gateway);
-  const atHome = await auditOf(home);
-  const done = [
-    ['AdminService/PauseQueue', 'orders'],
-    ['AdminService/SetLimits', 'orders'],
-    ['AdminService/Discard', 'orders'],
-    ['LeaderService/YieldLeader', 'backup'],
-  ] as const;
-  deepEqual(
-    atHome.map(({ who, over, call, outcome, asked }) => ({ who, over, call, outcome, on: whatOf(asked) })),
-    done.map(([call, on]) => ({ who: 'ops', over: 'link', call, outcome: 'OK', on })),
-  );
-  deepEqual(
-    atGateway.map(({ who, over, call, outcome }) => ({ who, over, call, outcome })),
-    [
-      ...done.map(([call]) => ({ who: 'ops', over: undefined, call, outcome: 'OK' })),
-      // What is not allowed never reaches the home.
-      { who: 'ada', over: undefined, call: 'AdminService/ResumeQueue', outcome: 'PERMISSION_DENIED' },
-    ],
-  );
-  for (const { from } of atHome) match(String(from), /^127\.0\.0\.1:\d+$/);
-  deepEqual(atHome.find(({ call }) => call === 'AdminService/Discard')?.['told'], { items: 1 });
-});
 
 /** The queue or the group that it was about. */
 function whatOf(asked: unknown): unknown {
@@ -124,44 +101,92 @@ async function knock(address: string, ...said: readonly Partial<LinkRequest>[]):
   return heard;
 }
 
-test('who reaches the port of links and does not know the secret can be nobody', needs([REDIS]), async (t) => {
-  const { home, homeMember, client } = await pair(t);
-  const ops = await client('ops');
-  await ops.submit('orders', { key: 'k', itemId: 'i' });
-  const open = {
-    oldest: 1,
-    newest: 1,
-    program: '0.1.0',
-    home: homeMember.id,
-    gateway: randomUUID(),
-    link: randomBytes(16),
-    lane: Lane.LANE_SMALL,
-    nonce: randomBytes(32),
-    received: 0n,
-    before: undefined,
-    resumes: false,
-  };
-  const request = Buffer.from(JSON.stringify({ call: 'pauseQueue', request: 'orders' }));
-  const adminCalls = Array.from({ length: 64 }, (_, at) => ({ id: at + 1, partition: at, request, principal: 'ops' }));
-  const forged = { number: 1n, adminCalls };
-  const tries: readonly (readonly [what: string, said: readonly Partial<LinkRequest>[], reason: EndReason])[] = [
-    [
-      'a proof that is guessed',
-      [{ open }, { proof: { proof: randomBytes(32) } }, forged],
-      EndReason.END_REASON_WRONG_SECRET,
-    ],
-    ['no proof', [{ open }, forged], EndReason.END_REASON_MALFORMED],
-    ['no handshake', [forged], EndReason.END_REASON_MALFORMED],
-  ];
-  for (const [what, said, reason] of tries) {
-    const heard = await knock(homeMember.peer, ...said);
-    equal(heard.at(-1)?.end?.reason, reason, what);
-    ok(
-      heard.every(({ ready, adminAnswers }) => ready === undefined && adminAnswers.length === 0),
-      what,
+describe('members of a cluster with rights', needs([REDIS]), () => {
+  const shared = sharedPair();
+
+  it('who reaches the port of links and does not know the secret can be nobody', async () => {
+    const { homeMember, client } = shared();
+    const ops = await client('ops');
+    await ops.submit('bills', { key: 'k', itemId: 'i' });
+    const open = {
+      oldest: 1,
+      newest: 1,
+      program: '0.1.0',
+      home: homeMember.id,
+      gateway: randomUUID(),
+      link: randomBytes(16),
+      lane: Lane.LANE_SMALL,
+      nonce: randomBytes(32),
+      received: 0n,
+      before: undefined,
+      resumes: false,
+    };
+    const request = Buffer.from(JSON.stringify({ call: 'pauseQueue', request: 'bills' }));
+    const adminCalls = Array.from({ length: 64 }, (_, at) => ({
+      id: at + 1,
+      partition: at,
+      request,
+      principal: 'ops',
+    }));
+    const forged = { number: 1n, adminCalls };
+    const tries: readonly (readonly [what: string, said: readonly Partial<LinkRequest>[], reason: EndReason])[] = [
+      [
+        'a proof that is guessed',
+        [{ open }, { proof: { proof: randomBytes(32) } }, forged],
+        EndReason.END_REASON_WRONG_SECRET,
+      ],
+      ['no proof', [{ open }, forged], EndReason.END_REASON_MALFORMED],
+      ['no handshake', [forged], EndReason.END_REASON_MALFORMED],
+    ];
+    for (const [what, said, reason] of tries) {
+      const heard = await knock(homeMember.peer, ...said);
+      equal(heard.at(-1)?.end?.reason, reason, what);
+      ok(
+        heard.every(({ ready, adminAnswers }) => ready === undefined && adminAnswers.length === 0),
+        what,
+      );
+    }
+    const [queue] = (await ops.admin.listQueues()).queues;
+    deepEqual([queue?.name, queue?.paused], ['bills', false]);
+    // That nobody was anybody stands in the whole audit of the home, which the next test reads.
+  });
+
+  it('the audit of the home names the person, whom the member has let in that was asked, and nobody else', async () => {
+    const { gateway, home, client } = shared();
+    const ops = await client('ops');
+    const ada = await client('ada');
+    await ops.submit('orders', { key: 'k', itemId: 'i' });
+    await ops.admin.pauseQueue('orders');
+    await ops.admin.setLimits('orders', { rate: undefined, maxInFlight: 3 });
+    // Looks change nothing.
+    await ops.admin.setLimits('orders', { rate: undefined, maxInFlight: undefined });
+    await ops.admin.explainKey('orders', 'k');
+    equal(await ops.admin.discard({ queue: 'orders', itemIds: ['i'] }, true), 1);
+    await ops.admin.yieldLeader('backup');
+    const refused = await ada.admin.resumeQueue('orders').catch((error: unknown) => error);
+    equal(refused instanceof KeyturnError && refused.reason, 'NOT_ALLOWED');
+
+    const atGateway = await auditOf(gateway);
+    const atHome = await auditOf(home);
+    const done = [
+      ['AdminService/PauseQueue', 'orders'],
+      ['AdminService/SetLimits', 'orders'],
+      ['AdminService/Discard', 'orders'],
+      ['LeaderService/YieldLeader', 'backup'],
+    ] as const;
+    deepEqual(
+      atHome.map(({ who, over, call, outcome, asked }) => ({ who, over, call, outcome, on: whatOf(asked) })),
+      done.map(([call, on]) => ({ who: 'ops', over: 'link', call, outcome: 'OK', on })),
     );
-  }
-  const [queue] = (await ops.admin.listQueues()).queues;
-  deepEqual([queue?.name, queue?.paused], ['orders', false]);
-  deepEqual(await auditOf(home), [], 'nobody was anybody');
+    deepEqual(
+      atGateway.map(({ who, over, call, outcome }) => ({ who, over, call, outcome })),
+      [
+        ...done.map(([call]) => ({ who: 'ops', over: undefined, call, outcome: 'OK' })),
+        // What is not allowed never reaches the home.
+        { who: 'ada', over: undefined, call: 'AdminService/ResumeQueue', outcome: 'PERMISSION_DENIED' },
+      ],
+    );
+    for (const { from } of atHome) match(String(from), /^127\.0\.0\.1:\d+$/);
+    deepEqual(atHome.find(({ call }) => call === 'AdminService/Discard')?.['told'], { items: 1 });
+  });
 });

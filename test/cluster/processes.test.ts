@@ -1,10 +1,12 @@
 /** The only sidecar of a cluster is killed, as a process; a ledger outside judges. What else dies is in `kills.test.ts`. */
 import { deepStrictEqual } from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { connect, type Keyturn } from '@keyturn/client';
 import { ServeProcess } from '../cli/serve-process.js';
+import { type Backwards, backwards } from '../support/backwards.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
+import { SidecarHere } from '../support/sidecar-here.js';
 import { WorkLedger } from './work-ledger.js';
 
 /** Every write is on the disk of Redis before it is answered: it may be killed, too. */
@@ -14,11 +16,9 @@ const KEYS = ['ada', 'bob', 'cy'];
 const EACH = 10;
 const ALL = QUEUES.length * KEYS.length * EACH;
 
-function member(t: TestContext, redis: TestRedis, ...more: string[]): Promise<ServeProcess> {
-  return ServeProcess.start(t, ['--store', redis.url, '--cluster-session', '3s', ...more]);
-}
+const options = (redis: TestRedis) => ['--store', redis.url, '--cluster-session', '3s'];
 
-async function clientOf(t: TestContext, sidecar: ServeProcess): Promise<Keyturn> {
+async function clientOf(t: Backwards, sidecar: ServeProcess | SidecarHere): Promise<Keyturn> {
   const keyturn = connect(await sidecar.address('grpc'));
   t.after(() => keyturn.close({ timeout: 0 }));
   return keyturn;
@@ -46,14 +46,15 @@ function work(keyturn: Keyturn, ledger: WorkLedger): void {
 }
 
 test('a sidecar without a disk goes on where it was killed', needs([REDIS]), async (t) => {
-  const redis = await TestRedis.start(t, DURABLE);
-  const first = await member(t, redis);
+  const cleanup = backwards(t);
+  const redis = await TestRedis.start(cleanup, DURABLE);
+  const first = await ServeProcess.start(cleanup, options(redis));
   const ledger = new WorkLedger();
-  await submitAll(await clientOf(t, first), ledger);
+  await submitAll(await clientOf(cleanup, first), ledger);
   first.signal('SIGKILL');
   await first.exited;
-  const next = await member(t, redis);
-  work(await clientOf(t, next), ledger);
+  const next = await SidecarHere.start(cleanup, options(redis));
+  work(await clientOf(cleanup, next), ledger);
   await ledger.whenHandled(ALL);
   deepStrictEqual(ledger.broken, []);
 });

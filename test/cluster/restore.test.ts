@@ -3,10 +3,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { connect, type Keyturn } from '@keyturn/client';
+import { registerCluster } from '../../src/cli/cluster.js';
 import { keyturn, ServeProcess } from '../cli/serve-process.js';
+import { backwards } from '../support/backwards.js';
 import { RawRedis } from '../support/cluster/raw-redis.js';
+import { commandHere } from '../support/command-here.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
+import { SidecarHere } from '../support/sidecar-here.js';
 
 interface Restored {
   readonly record_written: boolean;
@@ -15,31 +19,39 @@ interface Restored {
 
 const QUEUES = Array.from({ length: 12 }, (_, at) => `q${at}`);
 
-async function scene(t: TestContext) {
-  const redis = await TestRedis.start(t);
+/** @param dies the home will be killed: it is a process of its own */
+async function scene(t: TestContext, dies = false) {
+  const cleanup = backwards(t);
+  const redis = await TestRedis.start(cleanup);
   const options = ['--store', redis.url, '--cluster-session', '1s', '--cluster-partitions', '8'];
-  const home = await ServeProcess.start(t, options);
+  const home = dies ? await ServeProcess.start(cleanup, options) : await SidecarHere.start(cleanup, options);
   await home.logged('joined the cluster');
   /** The first one has all of them still: shares are made even 15 s after this. */
   const another = async () => {
-    const other = await ServeProcess.start(t, options);
+    const other = await SidecarHere.start(cleanup, options);
     await other.logged('joined the cluster');
   };
-  const gateway = await ServeProcess.start(t, [...options, '--cluster-weight', '0']);
-  const address = await gateway.address('grpc');
+  const gateway = await SidecarHere.start(cleanup, [...options, '--cluster-weight', '0']);
+  const address = gateway.address('grpc');
   const client = connect(address, { transport: 'unary' });
-  t.after(() => client.close({ timeout: 0 }));
+  cleanup.after(() => client.close({ timeout: 0 }));
   await allOpen(client);
   const person = await RawRedis.connect({ after: (task) => t.after(task) }, redis.port);
-  const restore = (...args: string[]) => keyturn(['cluster', 'restore', ...args, '--json', '--address', address]);
-  return { home, another, client, person, restore, address };
+  const restore = (...args: string[]) =>
+    commandHere(registerCluster, ['cluster', 'restore', ...args, '--json', '--address', address]);
+  const kill = async () => {
+    if (!(home instanceof ServeProcess)) throw new TypeError('the home is no process of its own');
+    home.signal('SIGKILL');
+    await home.exited;
+  };
+  return { kill, another, client, person, restore, address };
 }
 
 async function allOpen(client: Keyturn): Promise<void> {
   for (;;) {
     const { homes } = await client.admin.getCluster();
     if (homes.every(({ state }) => state === 'open')) return;
-    await once(AbortSignal.timeout(20), 'abort');
+    await once(AbortSignal.timeout(50), 'abort');
   }
 }
 
@@ -69,7 +81,9 @@ test('S339: after FLUSHALL a gateway is asked to restore all, and every item is 
   const before = (await drained(client, 'q0')).tokens;
   await fill(client);
   await person.ask('FLUSHALL');
-  const { code, stdout, stderr } = await restore('all');
+  // As people run it, once.
+  const all = ['cluster', 'restore', 'all', '--json', '--address', address];
+  const { code, stdout, stderr } = await keyturn(all);
   assert.equal(code, 0, stderr + stdout);
   const told: Restored = JSON.parse(stdout);
   assert.equal(told.record_written, true);
@@ -83,7 +97,7 @@ test('S339: after FLUSHALL a gateway is asked to restore all, and every item is 
     assert.deepEqual(ids, ['1', '2', '3'], queue);
     if (queue === 'q0') assert.ok(Math.min(...tokens) > Math.max(...before), 'tokens grow');
   }
-  const again = await keyturn(['cluster', 'restore', '3', '--address', address]);
+  const again = await restore('3');
   assert.equal(again.code, 1);
   assert.match(again.stderr, /nothing to restore: the store has the guard of partition 3/);
 });
@@ -92,10 +106,10 @@ test(
   'S340: what a sidecar had that died is said to be lost, and begins empty when that is accepted',
   needs([REDIS]),
   async (t) => {
-    const { home, another, client, person, restore } = await scene(t);
+    const { kill, another, client, person, restore } = await scene(t, true);
     await fill(client);
     await another();
-    home.signal('SIGKILL');
+    await kill();
     await person.ask('FLUSHALL');
     const outcomes = async (...args: string[]) => {
       const { code, stdout } = await restore('all', ...args);
@@ -103,7 +117,7 @@ test(
       return [code, ...new Set(partitions.map(({ outcome }) => outcome)), partitions.length];
     };
     assert.deepEqual(await outcomes(), [1, 'no_core', 8]);
-    assert.deepEqual(await outcomes('--accept-loss'), [0, 'begun_empty', 8]);
+    assert.deepEqual(await outcomes('--accept-loss', '--yes'), [0, 'begun_empty', 8]);
     await allOpen(client);
     for (const queue of ['q0', 'q1']) {
       await client.submit(queue, { itemId: '4', key: 'k' });

@@ -3,15 +3,17 @@
  * claim again and send again what is missing.
  */
 import { deepStrictEqual, ok } from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { connect, type Keyturn } from '@keyturn/client';
 import { ServeProcess } from '../cli/serve-process.js';
 import { parseExposition } from '../observability/exposition.js';
 import { total } from '../operating/recounted-metrics.js';
+import { type Backwards, backwards } from '../support/backwards.js';
 import { LossyProxy } from '../support/cluster/lossy-proxy.js';
 import { RawRedis } from '../support/cluster/raw-redis.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
+import { SidecarHere } from '../support/sidecar-here.js';
 import { WorkLedger } from './work-ledger.js';
 
 const QUEUES = ['orders', 'mails', 'photos', 'bills', 'calls', 'visits'];
@@ -25,14 +27,14 @@ const WAVE = QUEUES.length * KEYS.length * EACH;
 /** A master, a replica that gets it by a wire of its own, and the address that people give to sidecars. */
 class Pair {
   private constructor(
-    private readonly t: TestContext,
+    private readonly t: Backwards,
     private readonly master: TestRedis,
     private readonly replica: TestRedis,
     private readonly wire: LossyProxy,
     private readonly front: LossyProxy,
   ) {}
 
-  static async start(t: TestContext): Promise<Pair> {
+  static async start(t: Backwards): Promise<Pair> {
     const master = await TestRedis.start(t, ['--repl-diskless-sync-delay', '0']);
     const wire = await LossyProxy.start(t, master.port);
     const replica = await TestRedis.start(t, ['--replicaof', '127.0.0.1', String(wire.port)]);
@@ -61,13 +63,16 @@ class Pair {
   }
 }
 
-function member(t: TestContext, url: string, ...more: string[]): Promise<ServeProcess> {
-  // Otherwise they would wait for the replica, and nothing could be lost.
-  return ServeProcess.start(t, ['--store', url, '--cluster-session', '2s', '--cluster-replicas', '0', ...more]);
+/** Otherwise they would wait for the replica, and nothing could be lost. */
+const options = (url: string) => ['--store', url, '--cluster-session', '2s', '--cluster-replicas', '0'];
+
+/** A process of its own: it dies. */
+function member(t: Backwards, url: string): Promise<ServeProcess> {
+  return ServeProcess.start(t, options(url));
 }
 
-async function clientOf(t: TestContext, sidecar: ServeProcess): Promise<Keyturn> {
-  const keyturn = connect(await sidecar.address('grpc'));
+async function clientOf(t: Backwards, sidecar: SidecarHere): Promise<Keyturn> {
+  const keyturn = connect(sidecar.address('grpc'));
   t.after(() => keyturn.close({ timeout: 0 }));
   return keyturn;
 }
@@ -96,11 +101,15 @@ test(
   'a failover of Redis that loses the last writes, and the claims of who took over from a dead home, loses nothing that was answered',
   needs([REDIS]),
   async (t) => {
-    const redis = await Pair.start(t);
-    const homes = [await member(t, redis.url), await member(t, redis.url)];
+    const cleanup = backwards(t);
+    const redis = await Pair.start(cleanup);
+    const homes = [await member(cleanup, redis.url), await member(cleanup, redis.url)];
     const [first, second] = homes;
     if (first === undefined || second === undefined) throw new Error('two homes were started');
-    const keyturn = await clientOf(t, await member(t, redis.url, '--cluster-weight', '0'));
+    const keyturn = await clientOf(
+      cleanup,
+      await SidecarHere.start(cleanup, [...options(redis.url), '--cluster-weight', '0']),
+    );
     const ledger = new WorkLedger();
     await submitWave(keyturn, ledger, 0);
     first.signal('SIGKILL');
@@ -112,7 +121,7 @@ test(
     await submitWave(keyturn, ledger, 2);
     ok((await fellBack(second)) > 0, 'nothing was lost that could be sent again: the test does not test');
     // Who has it all in memory is gone, too: it has to be in the store.
-    await member(t, redis.url);
+    await SidecarHere.start(cleanup, options(redis.url));
     second.signal('SIGKILL');
     keyturn.consume(QUEUES, (turn) => ledger.handled(turn), {
       concurrency: 8,

@@ -6,15 +6,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { connect, KeyturnError } from '@keyturn/client';
-import { keyturn, ServeProcess } from '../cli/serve-process.js';
+import { registerCluster } from '../../src/cli/cluster.js';
+import { keyturn } from '../cli/serve-process.js';
+import { backwards } from '../support/backwards.js';
+import { commandHere } from '../support/command-here.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
+import { SidecarHere } from '../support/sidecar-here.js';
+
+const cluster = (...args: readonly string[]) => commandHere(registerCluster, ['cluster', ...args]);
 
 async function until<T>(ask: () => Promise<T>, isSo: (answer: T) => boolean): Promise<T> {
   for (;;) {
     const answer = await ask();
     if (isSo(answer)) return answer;
-    await once(AbortSignal.timeout(20), 'abort');
+    await once(AbortSignal.timeout(50), 'abort');
   }
 }
 
@@ -22,26 +28,27 @@ test(
   'S378, S380: a queue is routed anew by way of a gateway, and who waits for it waits on',
   needs([REDIS]),
   async (t) => {
-    const redis = await TestRedis.start(t);
+    const cleanup = backwards(t);
+    const redis = await TestRedis.start(cleanup);
     const options = ['--store', redis.url, '--cluster-session', '4s', '--cluster-partitions', '8'];
-    const first = await ServeProcess.start(t, options);
-    await ServeProcess.start(t, options);
-    const gateway = await ServeProcess.start(t, [...options, '--cluster-weight', '0']);
-    const at = ['--address', await gateway.address('grpc')];
-    const client = connect(await gateway.address('grpc'));
-    t.after(() => client.close({ timeout: 0 }));
-    const here = connect(await first.address('grpc'), { transport: 'unary' });
-    t.after(() => here.close());
+    const first = await SidecarHere.start(cleanup, options);
+    await SidecarHere.start(cleanup, options);
+    const gateway = await SidecarHere.start(cleanup, [...options, '--cluster-weight', '0']);
+    const at = ['--address', gateway.address('grpc')];
+    const client = connect(gateway.address('grpc'));
+    cleanup.after(() => client.close({ timeout: 0 }));
+    const here = connect(first.address('grpc'), { transport: 'unary' });
+    cleanup.after(() => here.close());
     await until(
       () => client.admin.getCluster(),
       ({ homes, members }) => members.length === 2 && homes.every(({ state }) => state === 'open'),
     );
-    const shown = await keyturn(['cluster', 'route', 'orders', ...at]);
+    const shown = await cluster('route', 'orders', ...at);
     assert.match(shown.stdout, /^orders: on its own, partition [0-7]\n$/);
 
     // It has an item: it stays, and the answer says so.
     await client.submit('orders', { key: 'k', itemId: 'one' });
-    const inUse = await keyturn(['cluster', 'route', 'orders', '--group', 'shop', ...at]);
+    const inUse = await cluster('route', 'orders', '--group', 'shop', ...at);
     assert.equal(inUse.code, 1);
     assert.match(inUse.stderr, /queue "orders" cannot be routed anew: it has 1 item; stop what submits to it/);
     const { deliveries } = await client.acquire({ queues: ['orders'], wait: 5_000 });
@@ -77,8 +84,8 @@ test(
     assert.equal(tokens.length, 2);
     assert.ok(tokens.every((token) => token > delivery.turn.token));
 
-    const cluster = await keyturn(['cluster', ...at]);
-    assert.match(cluster.stdout, /\nQUEUE +ROUTE +PARTITIONS\norders +spread 4 +[0-7]/);
+    const listed = await cluster(...at);
+    assert.match(listed.stdout, /\nQUEUE +ROUTE +PARTITIONS\norders +spread 4 +[0-7]/);
     const { routes, routesVersion } = await here.admin.getCluster();
     assert.deepEqual([routes.map(({ queue, spread }) => [queue, spread]), routesVersion], [[['orders', 4]], 2]);
     await assert.rejects(here.admin.routeQueue({ queue: 'orders', group: 'a', spread: 2 }), /one of the two/);
@@ -91,18 +98,22 @@ test(
   async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'keyturn-route-'));
     t.after(() => rm(folder, { recursive: true }));
-    const redis = await TestRedis.start(t);
+    const cleanup = backwards(t);
+    const redis = await TestRedis.start(cleanup);
     const options = ['--store', redis.url, '--cluster-session', '2s', '--cluster-partitions', '4'];
     const withConfig = async (name: string, yaml: string) => {
       const file = join(folder, name);
       await writeFile(file, yaml);
       return [...options, '--config', file];
     };
-    await ServeProcess.start(t, options);
-    const second = await ServeProcess.start(t, await withConfig('a.yaml', 'queues: { orders: { group: shop } }\n'));
-    const at = ['--address', await second.address('grpc')];
+    await SidecarHere.start(cleanup, options);
+    const second = await SidecarHere.start(
+      cleanup,
+      await withConfig('a.yaml', 'queues: { orders: { group: shop } }\n'),
+    );
+    const at = ['--address', second.address('grpc')];
     await until(
-      () => keyturn(['cluster', 'route', 'orders', ...at]),
+      () => cluster('route', 'orders', ...at),
       ({ stdout }) => stdout.startsWith('orders: group shop'),
     );
     const other = await keyturn([
@@ -119,8 +130,8 @@ test(
 );
 
 test('says what it needs', async () => {
-  const both = await keyturn(['cluster', 'route', 'q', '--group', 'a', '--spread', '2']);
+  const both = await cluster('route', 'q', '--group', 'a', '--spread', '2');
   assert.deepEqual([both.code, /either --group or --spread/.test(both.stderr)], [2, true]);
-  const loss = await keyturn(['cluster', 'route', 'q', '--accept-loss']);
+  const loss = await cluster('route', 'q', '--accept-loss');
   assert.deepEqual([loss.code, /--accept-loss changes nothing alone/.test(loss.stderr)], [2, true]);
 });

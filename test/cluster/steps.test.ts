@@ -3,12 +3,16 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { connect, type Keyturn, KeyturnError } from '@keyturn/client';
+import { registerCluster } from '../../src/cli/cluster.js';
 import { openStore } from '../../src/cluster/engines/open.js';
 import { PartitionMap } from '../../src/cluster/partitions/partition-map.js';
-import { keyturn, ServeProcess } from '../cli/serve-process.js';
+import { ServeProcess } from '../cli/serve-process.js';
+import { backwards } from '../support/backwards.js';
+import { commandHere } from '../support/command-here.js';
 import { deferred } from '../support/deferred.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
+import { SidecarHere } from '../support/sidecar-here.js';
 
 const PARTITIONS = 2;
 const map = new PartitionMap(PARTITIONS, new Map());
@@ -26,7 +30,7 @@ async function until<T>(ask: () => Promise<T>, isSo: (answer: T) => boolean): Pr
   for (;;) {
     const answer = await ask();
     if (isSo(answer)) return answer;
-    await once(AbortSignal.timeout(20), 'abort');
+    await once(AbortSignal.timeout(50), 'abort');
   }
 }
 
@@ -53,18 +57,19 @@ test(
   'S520, S522, S526: follow-ups arrive in the other group once, whichever home is killed right behind the answer to their Ack',
   needs([REDIS]),
   async (t) => {
-    const redis = await TestRedis.start(t, ['--appendonly', 'yes', '--appendfsync', 'always']);
+    const cleanup = backwards(t);
+    const redis = await TestRedis.start(cleanup, ['--appendonly', 'yes', '--appendfsync', 'always']);
     await beganWithVersionBefore(redis.url);
     const options = ['--store', redis.url, '--cluster-session', '3s', '--cluster-partitions', String(PARTITIONS)];
-    const gateway = await ServeProcess.start(t, [...options, '--cluster-weight', '0']);
+    const gateway = await SidecarHere.start(cleanup, [...options, '--cluster-weight', '0']);
     const members = new Map<string, ServeProcess>();
     const start = async () => {
-      const member = await ServeProcess.start(t, options);
+      const member = await ServeProcess.start(cleanup, options);
       members.set(await member.address('grpc'), member);
     };
     await Promise.all([start(), start()]);
-    const client = connect(await gateway.address('grpc'));
-    t.after(() => client.close({ timeout: 0 }));
+    const client = connect(gateway.address('grpc'));
+    cleanup.after(() => client.close({ timeout: 0 }));
     await homesOf(client, true);
 
     await client.submit(FROM, { key: 'k', itemId: 'first' });
@@ -77,7 +82,7 @@ test(
       assert.match(error.message, /keyturn cluster finalize/);
       return true;
     });
-    const fixed = await keyturn(['cluster', 'finalize', '--address', await gateway.address('grpc')]);
+    const fixed = await commandHere(registerCluster, ['cluster', 'finalize', '--address', gateway.address('grpc')]);
     assert.equal(fixed.code, 0, fixed.stderr);
     // Each sidecar learns of it with its next look at the store.
     await until(

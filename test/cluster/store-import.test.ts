@@ -1,14 +1,19 @@
 /** `keyturn store import`: a data directory becomes the beginning of a cluster on a real Redis. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { connect, type Keyturn } from '@keyturn/client';
-import { keyturn, ServeProcess } from '../cli/serve-process.js';
+import { registerStore } from '../../src/cli/store-import.js';
+import { keyturn } from '../cli/serve-process.js';
+import { type Backwards, backwards } from '../support/backwards.js';
 import { RawRedis } from '../support/cluster/raw-redis.js';
+import { commandHere } from '../support/command-here.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
+import { SidecarHere } from '../support/sidecar-here.js';
 
 const QUEUES = `
   default: { durable: true, retry: { max_attempts: 2, initial: 5m, jitter: none } }
@@ -24,38 +29,37 @@ const QUEUES = `
 const PARTITIONS = 8;
 
 interface Scene {
-  readonly folder: string;
-  readonly data: string;
   readonly redis: TestRedis;
-  readonly config: string;
   /** Runs a single sidecar on the directory. */
   alone(use: (client: Keyturn) => Promise<void>): Promise<void>;
-  imports(): ReturnType<typeof keyturn>;
+  imports(): ReturnType<typeof commandHere>;
+  /** The same as people run it. */
+  importsAsProcess(): ReturnType<typeof keyturn>;
+  readonly cleanup: Backwards;
   cluster(): readonly string[];
 }
 
 async function scene(t: TestContext, queues = QUEUES): Promise<Scene> {
   const folder = await mkdtemp(join(tmpdir(), 'keyturn-import-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const cleanup = backwards(t);
+  cleanup.after(() => rm(folder, { recursive: true, force: true }));
   const config = join(folder, 'keyturn.yaml');
   await writeFile(config, queues);
   const data = join(folder, 'data');
-  const redis = await TestRedis.start(t);
+  const redis = await TestRedis.start(cleanup);
   const cluster = ['--config', config, '--store', redis.url, '--cluster-partitions', String(PARTITIONS)];
   return {
-    folder,
-    data,
     redis,
-    config,
     cluster: () => [...cluster, '--cluster-session', '1s'],
-    imports: () => keyturn(['store', 'import', data, ...cluster]),
+    cleanup,
+    imports: () => commandHere(registerStore, ['store', 'import', data, ...cluster]),
+    importsAsProcess: () => keyturn(['store', 'import', data, ...cluster]),
     async alone(use) {
-      const sidecar = await ServeProcess.start(t, ['--config', config, '--data-dir', data, '--drain-timeout', '0s']);
-      const client = connect(await sidecar.address('grpc'), { transport: 'unary' });
+      const sidecar = await SidecarHere.start(cleanup, ['--config', config, '--data-dir', data]);
+      const client = connect(sidecar.address('grpc'), { transport: 'unary' });
       await use(client);
       await client.close({ timeout: 0 });
-      sidecar.signal('SIGTERM');
-      await sidecar.exited;
+      await sidecar.stop();
     },
   };
 }
@@ -102,14 +106,14 @@ async function led(client: Keyturn, candidateId: string, leaves: string, stays?:
 }
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve));
+  while (!(await isSo())) await once(AbortSignal.timeout(50), 'abort');
 }
 
 test(
   'S343: what a single sidecar kept is in the cluster: items, their order and what became of them',
   needs([REDIS]),
   async (t) => {
-    const { alone, imports, cluster, redis } = await scene(t);
+    const { alone, importsAsProcess, cluster, redis, cleanup } = await scene(t);
     let token = 0n;
     let term = 0;
     await alone(async (client) => {
@@ -154,7 +158,7 @@ test(
       await until(async () => (await client.admin.getLeader('backup')).leader?.phase === 'executing');
       term = (await client.admin.getLeader('backup')).leader?.term ?? 0;
     });
-    const { code, stdout, stderr } = await imports();
+    const { code, stdout, stderr } = await importsAsProcess();
     assert.equal(code, 0, stderr);
     assert.match(
       stdout,
@@ -163,10 +167,10 @@ test(
     const person = await RawRedis.connect({ after: (task) => t.after(task) }, redis.port);
     assert.equal(await person.ask('EXISTS', 'keyturn:import'), 0);
 
-    const sidecar = await ServeProcess.start(t, [...cluster()]);
+    const sidecar = await SidecarHere.start(cleanup, cluster());
     await sidecar.logged('joined the cluster');
-    const client = connect(await sidecar.address('grpc'), { transport: 'unary' });
-    t.after(() => client.close({ timeout: 0 }));
+    const client = connect(sidecar.address('grpc'), { transport: 'unary' });
+    cleanup.after(() => client.close({ timeout: 0 }));
     const delivery = await client.acquire({ queues: ['plain'], wait: 10_000 });
     const [first] = delivery.deliveries;
     assert.ok(first !== undefined && BigInt(first.turn.token) > token, 'tokens go on');
@@ -219,16 +223,15 @@ test(
   'S382: an import into an empty cluster that has queues elsewhere says so before it writes',
   needs([REDIS]),
   async (t) => {
-    const { redis, imports, alone } = await scene(t);
+    const { redis, imports, alone, cleanup } = await scene(t);
     await alone(async (client) => {
       await client.submit('first', { itemId: '1', key: 'k' });
     });
     const options = ['--store', redis.url, '--cluster-partitions', String(PARTITIONS), '--cluster-session', '1s'];
-    const member = await ServeProcess.start(t, options);
+    const member = await SidecarHere.start(cleanup, options);
     // One that ends while it joins may be listed for as long as its session would last.
     await member.logged('joined the cluster');
-    member.signal('SIGTERM');
-    await member.exited;
+    await member.stop();
     const { code, stderr } = await imports();
     assert.equal(code, 1);
     assert.match(stderr, /queues\.first: has group chain, but in the cluster it has a group of its own/);
@@ -237,17 +240,16 @@ test(
 );
 
 test('S344: an import goes into an empty cluster alone that nobody is a member of', needs([REDIS]), async (t) => {
-  const { alone, imports, cluster, redis } = await scene(t, 'default: { durable: true }\n');
+  const { alone, imports, cluster, redis, cleanup } = await scene(t, 'default: { durable: true }\n');
   await alone(async (client) => {
     await client.submit('q', { itemId: '1', key: 'k' });
   });
-  const sidecar = await ServeProcess.start(t, [...cluster()]);
+  const sidecar = await SidecarHere.start(cleanup, cluster());
   await sidecar.logged('joined the cluster');
   const beside = await imports();
   assert.equal(beside.code, 1);
   assert.match(beside.stderr, /the cluster keyturn has members: .*; end them all first/);
-  sidecar.signal('SIGTERM');
-  await sidecar.exited;
+  await sidecar.stop();
   // A cluster that was only started is empty.
   assert.equal((await imports()).code, 0);
   const twice = await imports();
@@ -258,10 +260,9 @@ test('S344: an import goes into an empty cluster alone that nobody is a member o
 
   // As if it had been cut off before anything counted: that keeps nobody out.
   await person.ask('SET', 'keyturn:import', JSON.stringify({ from: 'somewhere', counts: false }));
-  const between = await ServeProcess.start(t, [...cluster()]);
+  const between = await SidecarHere.start(cleanup, cluster());
   await between.logged('joined the cluster');
-  between.signal('SIGTERM');
-  await between.exited;
+  await between.stop();
   // As if it had been cut off while partitions began to count.
   await person.ask('SET', 'keyturn:import', JSON.stringify({ from: 'somewhere', counts: true }));
   const kept = await keyturn(['serve', ...cluster(), '--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0']);
@@ -272,10 +273,10 @@ test('S344: an import goes into an empty cluster alone that nobody is a member o
   );
   const repeated = await imports();
   assert.equal(repeated.code, 0, repeated.stderr);
-  const last = await ServeProcess.start(t, [...cluster()]);
+  const last = await SidecarHere.start(cleanup, cluster());
   await last.logged('joined the cluster');
-  const client = connect(await last.address('grpc'), { transport: 'unary' });
-  t.after(() => client.close({ timeout: 0 }));
+  const client = connect(last.address('grpc'), { transport: 'unary' });
+  cleanup.after(() => client.close({ timeout: 0 }));
   const { deliveries } = await client.acquire({ queues: ['q'], wait: 10_000 });
   assert.deepEqual(
     deliveries.flatMap(({ items }) => items.map(({ itemId }) => itemId)),

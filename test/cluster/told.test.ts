@@ -3,11 +3,17 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { connect, KeyturnError } from '@keyturn/client';
-import { keyturn, ServeProcess } from '../cli/serve-process.js';
+import { registerCluster } from '../../src/cli/cluster.js';
+import { ServeProcess } from '../cli/serve-process.js';
 import { parseExposition } from '../observability/exposition.js';
 import { total } from '../operating/recounted-metrics.js';
+import { backwards } from '../support/backwards.js';
+import { commandHere } from '../support/command-here.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
+import { SidecarHere } from '../support/sidecar-here.js';
+
+const cluster = (...args: readonly string[]) => commandHere(registerCluster, ['cluster', ...args]);
 
 interface Told {
   readonly name: string;
@@ -23,17 +29,19 @@ async function until<T>(ask: () => Promise<T>, isSo: (answer: T) => boolean): Pr
   for (;;) {
     const answer = await ask();
     if (isSo(answer)) return answer;
-    await once(AbortSignal.timeout(20), 'abort');
+    await once(AbortSignal.timeout(50), 'abort');
   }
 }
 
 test('S302: every sidecar tells who is in the cluster and who decides about what', needs([REDIS]), async (t) => {
-  const redis = await TestRedis.start(t);
+  const cleanup = backwards(t);
+  const redis = await TestRedis.start(cleanup);
   const options = ['--store', redis.url, '--cluster-session', '2s', '--cluster-partitions', '4'];
-  const first = await ServeProcess.start(t, options);
+  // A process of its own: it dies at the end.
+  const first = await ServeProcess.start(cleanup, options);
   const address = await first.address('grpc');
   const client = connect(address, { transport: 'unary' });
-  t.after(() => client.close({ timeout: 0 }));
+  cleanup.after(() => client.close({ timeout: 0 }));
   const open = await until(
     () => client.admin.getCluster(),
     ({ homes }) => homes.every(({ state }) => state === 'open'),
@@ -42,9 +50,9 @@ test('S302: every sidecar tells who is in the cluster and who decides about what
   assert.match(JSON.stringify((await first.logged('partitions: '))['claimed']), /^\[[0-3](,[0-3])*\]$/);
   for (const queue of ['a', 'b', 'c']) await client.submit(queue, { key: 'k' });
 
-  const gateway = await ServeProcess.start(t, [...options, '--cluster-weight', '0']);
-  const at = ['--address', await gateway.address('grpc')];
-  const shown = await keyturn(['cluster', '--json', ...at]);
+  const gateway = await SidecarHere.start(cleanup, [...options, '--cluster-weight', '0']);
+  const at = ['--address', gateway.address('grpc')];
+  const shown = await cluster('--json', ...at);
   assert.equal(shown.code, 0, shown.stderr);
   const told: Told = JSON.parse(shown.stdout);
   assert.deepEqual(Object.keys(told), ['name', 'partitions', 'store', 'registry', 'members', 'homes', 'routes']);
@@ -62,23 +70,22 @@ test('S302: every sidecar tells who is in the cluster and who decides about what
     homes.reduce((sum, { queues }) => sum + queues, 0),
     3,
   );
-  const text = await keyturn(['cluster', ...at]);
+  const text = await cluster(...at);
   assert.match(
     text.stdout,
     /^cluster keyturn: 4 partitions in .*, rows in format 2\n\nMEMBER .*\n.* live +4 +3\n\nHOME .*\n.* open +4 +0-3\n$/,
   );
-  const finalized = await keyturn(['cluster', 'finalize', ...at]);
+  const finalized = await cluster('finalize', ...at);
   assert.equal(finalized.stdout, 'nothing to finalize: rows are in format 2, the newest that this version knows\n');
 
-  const scrape = async (sidecar: ServeProcess) =>
-    parseExposition(await (await fetch(`http://${await sidecar.address('http')}/metrics`)).text());
+  const scrape = async (sidecar: ServeProcess | SidecarHere) => parseExposition((await sidecar.get('/metrics')).body);
   const ofHome = await scrape(first);
   assert.equal(total(ofHome, 'keyturn_cluster_partitions', { state: 'open' }), 4);
   assert.equal(total(ofHome, 'keyturn_cluster_claims_total', { how: 'free' }), 4);
   assert.equal(total(ofHome, 'keyturn_cluster_members'), 1);
   assert.ok(total(ofHome, 'keyturn_store_write_seconds_count') > 0);
-  const through = connect(await gateway.address('grpc'), { transport: 'unary' });
-  t.after(() => through.close({ timeout: 0 }));
+  const through = connect(gateway.address('grpc'), { transport: 'unary' });
+  cleanup.after(() => through.close({ timeout: 0 }));
   await through.submit('a', { key: 'k' });
   const ofGateway = await scrape(gateway);
   assert.equal(total(ofGateway, 'keyturn_cluster_partitions', { state: 'elsewhere' }), 4);
@@ -95,15 +102,15 @@ test('S302: every sidecar tells who is in the cluster and who decides about what
 });
 
 test('S302: a sidecar that stands alone says that it does', async (t) => {
-  const sidecar = await ServeProcess.start(t);
-  const client = connect(await sidecar.address('grpc'), { transport: 'unary' });
+  const sidecar = await SidecarHere.start(t);
+  const client = connect(sidecar.address('grpc'), { transport: 'unary' });
   t.after(() => client.close());
   await assert.rejects(client.admin.getCluster(), (error) => {
     assert.ok(error instanceof KeyturnError);
     assert.deepEqual([error.code, error.reason], ['FAILED_PRECONDITION', 'NO_CLUSTER']);
     return true;
   });
-  const { code, stderr } = await keyturn(['cluster', '--address', await sidecar.address('grpc')]);
+  const { code, stderr } = await cluster('--address', sidecar.address('grpc'));
   assert.equal(code, 1);
   assert.match(stderr, /this sidecar stands alone/);
 });

@@ -72,12 +72,8 @@ export async function openTab(
   const page = await context.newPage();
   page.setDefaultTimeout(LONGEST_MS);
   const complaints: string[] = [];
-  const take = (text: string): void => {
+  listen(page, (text) => {
     if (expected?.test(text) !== true) complaints.push(text);
-  };
-  page.on('pageerror', (error) => take(`threw: ${error.message}`));
-  page.on('console', (line) => {
-    if (line.type() === 'error' || line.type() === 'warning') take(`${line.type()}: ${line.text()}`);
   });
   await page.addInitScript({ content: `${TELLS_BREACHES}${options.script ?? ''}` });
   t.after(async () => {
@@ -88,10 +84,63 @@ export async function openTab(
   return { page, context, complaints };
 }
 
+const VIEWPORT = { width: 1_280, height: 720 };
+
+/** One tab for many tests, each of which loads its page anew. A tab of its own costs a browser three times as much as a load. */
+export class SharedTab {
+  readonly #complaints: string[] = [];
+  #expected: RegExp | undefined;
+
+  private constructor(private readonly page: Page) {}
+
+  static async open(t: Cleanup, browser: Browser): Promise<SharedTab> {
+    const context = await browser.newContext({ locale: 'en-GB', viewport: VIEWPORT });
+    t.after(() => context.close());
+    const page = await context.newPage();
+    page.setDefaultTimeout(LONGEST_MS);
+    await page.addInitScript({ content: TELLS_BREACHES });
+    const tab = new SharedTab(page);
+    listen(page, (text) => {
+      if (tab.#expected?.test(text) !== true) tab.#complaints.push(text);
+    });
+    // What the page before says while it goes belongs to no test.
+    page.on('framenavigated', (frame) => {
+      if (frame === page.mainFrame()) tab.#complaints.length = 0;
+    });
+    return tab;
+  }
+
+  /** For a test that says itself what is loaded. @param expected complaints that the test causes */
+  take(t: Cleanup, expected?: RegExp): Page {
+    this.#expected = expected;
+    t.after(async () => {
+      await this.page.unrouteAll({ behavior: 'ignoreErrors' });
+      deepStrictEqual(this.#complaints.splice(0), []);
+    });
+    return this.page;
+  }
+
+  async load(t: Cleanup, address: string, expected?: RegExp): Promise<Page> {
+    const page = this.take(t, expected);
+    await page.setViewportSize(VIEWPORT);
+    await page.emulateMedia({ colorScheme: null, reducedMotion: null, forcedColors: null });
+    await page.goto(address);
+    return page;
+  }
+}
+
+function listen(page: Page, take: (text: string) => void): void {
+  page.on('pageerror', (error) => take(`threw: ${error.message}`));
+  page.on('console', (line) => {
+    if (line.type() === 'error' || line.type() === 'warning') take(`${line.type()}: ${line.text()}`);
+  });
+}
+
 /** What axe-core finds that is serious or worse, each with where. The tool is no part of the page: its policy does not bind it. */
 export async function seriousFindings(page: Page): Promise<readonly string[]> {
   const session = await page.context().newCDPSession(page);
-  await session.send('Runtime.evaluate', { expression: readFileSync(AXE, 'utf8') });
+  const { result: known } = await session.send('Runtime.evaluate', { expression: 'typeof axe' });
+  if (known.value !== 'object') await session.send('Runtime.evaluate', { expression: readFileSync(AXE, 'utf8') });
   const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
     expression: `axe.run(document, { resultTypes: ['violations'] }).then(({ violations, passes }) => JSON.stringify({
       found: violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')

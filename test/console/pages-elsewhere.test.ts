@@ -6,8 +6,10 @@ import type { Browser, Page } from 'playwright-core';
 import { hashOf } from '../../src/access/tokens.js';
 import { ServeProcess } from '../cli/serve-process.js';
 import { yamlFile } from '../config/yaml-file.js';
+import { backwards } from '../support/backwards.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
+import { SidecarHere } from '../support/sidecar-here.js';
 import { CHROMIUM, openTab, seriousFindings, startBrowser } from './browser.js';
 import { pageOf } from './scene.js';
 
@@ -17,15 +19,15 @@ describe('the console', needs([CHROMIUM]), () => {
   const cleanup: (() => unknown)[] = [];
   const suite = { after: (task: () => unknown) => void cleanup.unshift(task) };
   let browser: Browser;
-  let sidecar: ServeProcess;
+  let sidecar: SidecarHere;
   let address: string;
   before(async () => {
     [browser, sidecar] = await Promise.all([
       startBrowser(suite),
-      ServeProcess.start(suite, ['--config', yamlFile(suite, 'queues: { orders: {} }'), ...CONSOLE]),
+      SidecarHere.start(suite, ['--config', yamlFile(suite, 'queues: { orders: {} }'), ...CONSOLE]),
     ]);
     address = await pageOf(sidecar);
-    const client = connect(await sidecar.address('grpc'), { consumerId: 'worker-1' });
+    const client = connect(sidecar.address('grpc'), { consumerId: 'worker-1' });
     suite.after(() => client.close());
     await client.enQueue({ queue: 'orders', key: 'held', lease: 600_000 });
   });
@@ -48,7 +50,7 @@ describe('the console', needs([CHROMIUM]), () => {
     const tokens = yamlFile(t, `ops: { sha256: '${hashOf('secret-ops')}' }\n`);
     const rights = "{ ops: [{ queues: ['*'], groups: ['*'], may: [view, operate] }] }";
     const settings = `auth: { tokens: ${JSON.stringify(tokens)}, rights: ${rights} }\n`;
-    const own = await ServeProcess.start(t, ['--config', yamlFile(t, settings), ...CONSOLE]);
+    const own = await SidecarHere.start(t, ['--config', yamlFile(t, settings), ...CONSOLE]);
     const { page: one, context } = await openTab(t, browser, await pageOf(own), { expected: /status of 401/ });
     await one.getByLabel('Your token').fill('secret-ops');
     await one.getByLabel('Your token').press('Enter');
@@ -97,20 +99,19 @@ describe('the console', needs([CHROMIUM]), () => {
     'shows at any member what others decide about, and says what is missing when one dies',
     needs([REDIS]),
     async (t) => {
-      const redis = await TestRedis.start(t);
-      const member = async (): Promise<ServeProcess> => {
-        const settings = ['--store', redis.url, '--cluster-partitions', '4', '--cluster-session', '30s'];
-        const started = await ServeProcess.start(t, [...settings, ...CONSOLE]);
-        await started.logged('joined the cluster');
-        return started;
-      };
-      const first = await member();
+      const cleanup = backwards(t);
+      const redis = await TestRedis.start(cleanup);
+      const settings = ['--store', redis.url, '--cluster-partitions', '4', '--cluster-session', '30s'];
+      // A process of its own: it dies.
+      const first = await ServeProcess.start(cleanup, settings);
+      await first.logged('joined the cluster');
       const client = connect(await first.address('grpc'), { consumerId: 'worker-1' });
-      t.after(() => client.close({ timeout: 0 }));
+      cleanup.after(() => client.close({ timeout: 0 }));
       const queues = ['a', 'b', 'c', 'd', 'e', 'f'];
       for (const queue of queues) await client.enQueue({ queue, key: 'held', lease: 600_000 });
       // It comes later: nothing is its own yet.
-      const second = await member();
+      const second = await SidecarHere.start(cleanup, [...settings, ...CONSOLE]);
+      await second.logged('joined the cluster');
       const { page } = await openTab(t, browser, await pageOf(second), { expected: /status of 50\d/ });
       for (const queue of queues) {
         await page

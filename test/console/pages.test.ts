@@ -2,18 +2,21 @@
 import { deepStrictEqual, match, strictEqual } from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { connect } from '@keyturn/client';
-import type { Browser, BrowserContextOptions, Locator, Page, Request } from 'playwright-core';
+import type { Browser, Locator, Page, Request } from 'playwright-core';
 import { hashOf } from '../../src/access/tokens.js';
 import { ServeProcess } from '../cli/serve-process.js';
 import { yamlFile } from '../config/yaml-file.js';
 import { freePort } from '../support/free-port.js';
 import { needs } from '../support/needed-program.js';
+import { SidecarHere } from '../support/sidecar-here.js';
 import { until } from '../support/until.js';
-import { CHROMIUM, openTab, seriousFindings, startBrowser } from './browser.js';
+import { CHROMIUM, openTab, SharedTab, seriousFindings, startBrowser } from './browser.js';
 import { HOSTILE, pageOf, type Scene, startScene } from './scene.js';
 
 const QUEUES = 9_980;
 const AN_HOUR = 3_600_000;
+/** Items of one turn. */
+const MOST_AT_ONCE = 100;
 const PAGES = {
   overview: '/',
   queue: '/queue?name=hostile',
@@ -35,16 +38,18 @@ describe('the console', needs([CHROMIUM]), () => {
   const cleanup: (() => unknown)[] = [];
   const suite = { after: (task: () => unknown) => void cleanup.unshift(task) };
   let browser: Browser;
+  let tab: SharedTab;
   let scene: Scene;
   before(async () => {
     [browser, scene] = await Promise.all([startBrowser(suite), startScene(suite, QUEUES)]);
+    tab = await SharedTab.open(suite, browser);
   });
   after(async () => {
     for (const task of cleanup) await task();
   });
 
-  async function open(t: TestContext, path = '/', options: BrowserContextOptions = {}): Promise<Page> {
-    return (await openTab(t, browser, scene.page + path, options)).page;
+  function open(t: TestContext, path = '/', expected?: RegExp): Promise<Page> {
+    return tab.load(t, scene.page + path, expected);
   }
   function openKey(t: TestContext, queue: string, key: string): Promise<Page> {
     return open(t, `/key?${new URLSearchParams({ queue, key })}`);
@@ -312,15 +317,11 @@ describe('the console', needs([CHROMIUM]), () => {
 
   it('does what is done to many in steps: shows how far it is, and calls off the rest', async (t) => {
     const many = 4_500;
-    const keys = Array.from({ length: many }, (_, at) => `k${at}`);
-    for (let from = 0; from < many; from += 500)
-      await scene.client.submit({ queue: 'many', items: keys.slice(from, from + 500).map((key) => ({ key })) });
-    for (let left = many; left > 0; ) {
-      const { deliveries } = await scene.client.acquire({ queues: ['many'], consumerId: 'w', maxTurns: 100 });
-      await Promise.all(
-        deliveries.map(({ turn }) => scene.client.nack({ ...turn, kind: 'dead_letter', error: 'bad' })),
-      );
-      left -= deliveries.length;
+    const items = Array.from({ length: MOST_AT_ONCE }, () => ({ key: 'k' }));
+    for (let left = many; left > 0; left -= MOST_AT_ONCE) {
+      await scene.client.submit({ queue: 'many', items });
+      const { deliveries } = await scene.client.acquire({ queues: ['many'], maxItemsPerTurn: MOST_AT_ONCE });
+      for (const { turn } of deliveries) await scene.client.nack({ ...turn, kind: 'dead_letter', error: 'bad' });
     }
     const page = await open(t, '/dead-letters?queue=many');
     // The second step waits until it was called off.
@@ -359,7 +360,7 @@ describe('the console', needs([CHROMIUM]), () => {
     match((await why(page).textContent()) ?? '', /worker-away holds it/);
     client.close();
     await sidecar.exited;
-    await ServeProcess.start(t, listen);
+    await SidecarHere.start(t, listen);
     await page.getByText('The sidecar is away since').waitFor({ state: 'detached' });
     await page.locator('[data-stream=open]').waitFor();
     await why(page).getByText('Nothing is wrong').waitFor();
@@ -402,7 +403,7 @@ auth:
     looker: [{ queues: ['*'], may: [view] }]
 queues: { orders: {} }
 `;
-    const sidecar = await ServeProcess.start(t, ['--config', yamlFile(t, settings), '--console-listen', '127.0.0.1:0']);
+    const sidecar = await SidecarHere.start(t, ['--config', yamlFile(t, settings), '--console-listen', '127.0.0.1:0']);
     const { page } = await openTab(t, browser, await pageOf(sidecar), { expected: /status of 40[13]/ });
     const enter = async (token: string): Promise<void> => {
       await page.getByLabel('Your token').fill(token);
@@ -503,7 +504,7 @@ queues: { orders: {} }
   });
 
   it('counts the events that a slow reader missed', async (t) => {
-    const { page } = await openTab(t, browser, 'about:blank');
+    const page = tab.take(t);
     const message = Buffer.from('{"events":[{"kind":"EVENT_KIND_ARRIVAL","queue":"q","key":"k"}],"missed":"1234"}');
     const head = Buffer.from([0, 0, 0, 0, message.length]);
     const headers = { 'content-type': 'application/connect+json' };
@@ -531,8 +532,8 @@ queues: { orders: {} }
     await page.getByText('a.csv').waitFor();
     await page.getByRole('link', { name: 'k', exact: true }).click();
     await page.getByRole('link', { name: 'needle' }).waitFor();
-    const lost = await open(t, '/item?queue=looked-for&id=nothing');
-    await why(lost).getByText('Nothing is known of this id').waitFor();
+    await page.goto(`${scene.page}/item?queue=looked-for&id=nothing`);
+    await why(page).getByText('Nothing is known of this id').waitFor();
   });
 
   it('shows what an item waits for as a tree, branch by branch, down to the one that keeps all of them', async (t) => {
@@ -578,7 +579,7 @@ queues: { orders: {} }
   });
 
   it('says who leads a group, and that this sidecar is in no cluster', async (t) => {
-    const { page } = await openTab(t, browser, `${scene.page}/leaders`, { expected: STANDS_ALONE });
+    const page = await open(t, '/leaders', STANDS_ALONE);
     await page.getByLabel('Group').fill('billing');
     await page.keyboard.press('Enter');
     await page.getByText('host-1 leads: it works.').waitFor();
@@ -588,7 +589,7 @@ queues: { orders: {} }
   });
 
   it('shows a cluster: who decides about which partition, and what is not there', async (t) => {
-    const { page } = await openTab(t, browser, 'about:blank');
+    const page = tab.take(t);
     const members = [{ id: 'a1b2c3d4e5', name: 'pod-1', state: 'live', version: '0.1.0', weight: 1, partitions: 1 }];
     const homes = [
       { member: 'a1b2c3d4e5', state: 'open', queues: 3 },
@@ -611,7 +612,7 @@ queues: { orders: {} }
   });
 
   it('an error in one part leaves the others', async (t) => {
-    const { page } = await openTab(t, browser, 'about:blank', { expected: /Failed to load resource/ });
+    const page = tab.take(t, /Failed to load resource/);
     await page.route('**/ListKeys', (route) =>
       route.fulfill({ status: 500, json: { code: 'internal', message: 'this one broke' } }),
     );
@@ -625,8 +626,7 @@ queues: { orders: {} }
 
   for (const [name, path] of Object.entries(PAGES)) {
     it(`the page ${name}: axe-core finds nothing serious, light and dark; it fits 320 px; nothing moves for who wants that`, async (t) => {
-      const options = name === 'cluster' ? { expected: STANDS_ALONE } : {};
-      const { page } = await openTab(t, browser, scene.page + path, options);
+      const page = await open(t, path, name === 'cluster' ? STANDS_ALONE : undefined);
       await page.locator('main :is(table, [role=table], .why, .note, .part)').first().waitFor();
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });

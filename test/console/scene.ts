@@ -28,7 +28,7 @@ function settings(queues: number): string {
 const CONSOLE = ['--console-listen', '127.0.0.1:0'];
 
 /** Where a sidecar serves its page, without a slash at the end. */
-export async function pageOf(sidecar: ServeProcess): Promise<string> {
+export async function pageOf(sidecar: Pick<ServeProcess, 'logged'>): Promise<string> {
   return String((await sidecar.logged('listening'))['console']).replace(/\/$/, '');
 }
 

@@ -1,10 +1,12 @@
-/** Sidecars whose rows are in Redis and whose sessions are in ZooKeeper, as processes. */
+/** Sidecars whose rows are in Redis and whose sessions are in ZooKeeper, one of them as a process that dies. */
 import { deepStrictEqual, doesNotMatch, match } from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { connect, type Keyturn } from '@keyturn/client';
 import { ServeProcess } from '../../cli/serve-process.js';
+import { type Backwards, backwards } from '../../support/backwards.js';
 import { needs } from '../../support/needed-program.js';
 import { REDIS, TestRedis } from '../../support/redis.js';
+import { SidecarHere } from '../../support/sidecar-here.js';
 import { JAVA, TestZooKeeper, ZOOKEEPER } from '../../support/zookeeper.js';
 import { WorkLedger } from '../work-ledger.js';
 
@@ -14,8 +16,8 @@ const EACH = 10;
 const LOGIN = 'keyturn:s3cret@';
 const SETTINGS = { minSessionTimeout: 4_000 };
 
-async function clientOf(t: TestContext, sidecar: ServeProcess): Promise<Keyturn> {
-  const keyturn = connect(await sidecar.address('grpc'));
+async function clientOf(t: Backwards, sidecar: SidecarHere): Promise<Keyturn> {
+  const keyturn = connect(sidecar.address('grpc'));
   t.after(() => keyturn.close({ timeout: 0 }));
   return keyturn;
 }
@@ -24,18 +26,19 @@ test(
   'of two sidecars with ZooKeeper as registry one is killed, and the other takes over',
   needs([REDIS, JAVA, ZOOKEEPER]),
   async (t) => {
-    const redis = await TestRedis.start(t);
-    const zookeeper = await TestZooKeeper.start(t, SETTINGS);
+    const cleanup = backwards(t);
+    const redis = await TestRedis.start(cleanup);
+    const zookeeper = await TestZooKeeper.start(cleanup, SETTINGS);
     const registry = zookeeper.url.replace('//', `//${LOGIN}`);
-    const member = async (...more: string[]) => {
-      const sidecar = await ServeProcess.start(t, ['--store', redis.url, '--registry', registry, ...more]);
-      await sidecar.logged('joined the cluster');
-      return sidecar;
-    };
-    const first = await member();
-    const second = await member();
-    const gateway = await member('--cluster-weight', '0');
-    const keyturn = await clientOf(t, gateway);
+    const options = ['--store', redis.url, '--registry', registry];
+    // A process of its own: it dies.
+    const first = await ServeProcess.start(cleanup, options);
+    await first.logged('joined the cluster');
+    const second = await SidecarHere.start(cleanup, options);
+    await second.logged('joined the cluster');
+    const gateway = await SidecarHere.start(cleanup, [...options, '--cluster-weight', '0']);
+    await gateway.logged('joined the cluster');
+    const keyturn = await clientOf(cleanup, gateway);
     const ledger = new WorkLedger();
     const submitAll = async (from: number) => {
       for (let number = from; number < from + EACH; number += 1) {

@@ -7,9 +7,12 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { keyturn, ServeProcess } from '../../cli/serve-process.js';
+import { EXIT } from '../../../src/cli/exit-codes.js';
+import { CommandFailure } from '../../../src/cli/failure.js';
+import { ServeProcess } from '../../cli/serve-process.js';
 import { yamlFile } from '../../config/yaml-file.js';
 import { writeCertificates } from '../../support/certificate-files.js';
+import { SidecarHere } from '../../support/sidecar-here.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'keyturn-console-'));
 const file = (name: string) => join(folder, name);
@@ -19,7 +22,7 @@ before(() => writeCertificates(folder));
 after(() => rmSync(folder, { recursive: true }));
 
 /** Unset: it has none. */
-async function urlOf(sidecar: ServeProcess): Promise<string | undefined> {
+async function urlOf(sidecar: Pick<ServeProcess, 'logged'>): Promise<string | undefined> {
   const { console: url } = await sidecar.logged('listening');
   return typeof url === 'string' ? url : undefined;
 }
@@ -35,7 +38,7 @@ async function taken(t: TestContext, port: number): Promise<number> {
 
 describe('the console of a sidecar', () => {
   it('is where it was asked for', async (t) => {
-    const sidecar = await ServeProcess.start(t, ['--console-listen', '127.0.0.1:0']);
+    const sidecar = await SidecarHere.start(t, ['--console-listen', '127.0.0.1:0']);
     const url = await urlOf(sidecar);
     assert.match(url ?? '', /^http:\/\/127\.0\.0\.1:\d+\/$/);
     const session: unknown = await (await fetch(`${url}session`)).json();
@@ -56,26 +59,30 @@ describe('the console of a sidecar', () => {
 
   it('is not elsewhere when somebody asked for a port that is taken: the start says so and ends', async (t) => {
     const address = `127.0.0.1:${await taken(t, 0)}`;
-    const listen = ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0', '--console-listen', address];
-    const { code, stderr } = await keyturn(['serve', ...listen]);
-    assert.equal(code, 1);
-    assert.match(stderr, new RegExp(`console_listen: ${address} is in use by another process`));
+    await assert.rejects(SidecarHere.start(t, ['--console-listen', address]), (error) => {
+      assert.ok(error instanceof CommandFailure);
+      assert.equal(error.exitCode, EXIT.failure);
+      assert.match(error.message, new RegExp(`console_listen: ${address} is in use by another process`));
+      return true;
+    });
   });
 
   it('is nowhere when it is off', async (t) => {
-    const sidecar = await ServeProcess.start(t, ['--console-listen', 'off']);
+    const sidecar = await SidecarHere.start(t, ['--console-listen', 'off']);
     assert.equal(await urlOf(sidecar), undefined);
   });
 
-  it('is refused beyond loopback where nobody is asked who they are', async () => {
-    const { code, stderr } = await keyturn(['serve', '--check-config', '--console-listen', '0.0.0.0:0']);
-    assert.equal(code, 2);
-    assert.match(stderr, /console_listen .* needs auth, or tls\.client_ca, or insecure: true/);
+  it('is refused beyond loopback where nobody is asked who they are', async (t) => {
+    const refused = {
+      name: 'ConfigError',
+      message: /console_listen .* needs auth, or tls\.client_ca, or insecure: true/,
+    };
+    await assert.rejects(SidecarHere.start(t, ['--console-listen', '0.0.0.0:0']), refused);
   });
 
   it('speaks TLS beyond loopback', async (t) => {
     const config = yamlFile(t, 'insecure: true\nconsole_hosts: [localhost]\n');
-    const sidecar = await ServeProcess.start(t, ['--config', config, ...TLS, '--console-listen', '0.0.0.0:0']);
+    const sidecar = await SidecarHere.start(t, ['--config', config, ...TLS, '--console-listen', '0.0.0.0:0']);
     const { port, protocol } = new URL((await urlOf(sidecar)) ?? '');
     assert.equal(protocol, 'https:');
     const status = await new Promise((resolve, reject) => {
