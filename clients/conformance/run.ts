@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { languageOf } from './languages.js';
 import { type Options, WrongOption } from './options.js';
 import type { Behind } from './play/behind.js';
+import { Budget } from './play/budget.js';
 import type { Verdict } from './play/play.js';
 import { playAll } from './play/suite.js';
 import { closingLine, jsonReport, markdownTable, textTable } from './reports/table.js';
@@ -23,15 +24,17 @@ export async function run(
   behind?: Behind,
 ): Promise<number> {
   const verdicts: Verdict[] = [];
+  const budget = new Budget(options.budget, options.languages.length);
   const onVerdict = (verdict: Verdict): void => tell(verdict, options.logs);
   for (const language of options.languages) {
     const all = options.languages.map(languageOf);
-    const settings = { all, atOnce: options.atOnce, onVerdict, ...(behind === undefined ? {} : { behind }) };
+    const settings = { all, atOnce: options.atOnce, onVerdict, budget, ...(behind === undefined ? {} : { behind }) };
     verdicts.push(...(await playAll(scenariosOf(language), [languageOf(language)], settings)));
   }
   if (options.json !== undefined) writeFileSync(options.json, jsonReport(verdicts));
   if (options.markdown !== undefined) writeFileSync(options.markdown, markdownTable(verdicts, options.languages));
   say(`\n${textTable(verdicts, options.languages)}\n`);
+  if (budget.told !== '') say(budget.told);
   say(closingLine(verdicts));
   return verdicts.some(({ failure }) => failure !== undefined) ? 1 : 0;
 }

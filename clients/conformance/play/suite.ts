@@ -2,6 +2,7 @@
 import { messageOf } from '../fields.js';
 import type { Scenario } from '../scenario/model.js';
 import type { Behind } from './behind.js';
+import { Budget } from './budget.js';
 import { play, type Verdict } from './play.js';
 import { PlayerPool } from './player-pool.js';
 import { SharedSidecar } from './shared-sidecar.js';
@@ -20,6 +21,8 @@ export interface SuiteOptions {
   readonly all?: readonly Language[];
   /** Unset: sidecars stand alone. */
   readonly behind?: Behind;
+  /** Unset: everything is played. */
+  readonly budget?: Budget;
 }
 
 /** One language after another, so that none is measured while another one is busy. */
@@ -39,20 +42,20 @@ export async function playAll(
 async function playLanguage(
   scenarios: readonly Scenario[],
   { name, player, args = [] }: Language,
-  { atOnce, onVerdict, behind, all = [] }: SuiteOptions,
+  { atOnce, onVerdict, behind, budget = new Budget(undefined, 1), all = [] }: SuiteOptions,
 ): Promise<readonly Verdict[]> {
   const pool = new PlayerPool(name, player, args);
   const missing = await whyNot(pool);
   const others = othersThan(name, all);
   const shared = missing === undefined ? await SharedSidecar.start(scenarios, name, behind) : undefined;
   const verdicts = new Map<Scenario, Verdict>();
-  const left = [...scenarios];
+  const share = budget.ofNextLanguage(scenarios);
   const told = (verdict: Verdict): void => {
     verdicts.set(verdict.scenario, verdict);
     onVerdict(verdict);
   };
   const run = async (): Promise<void> => {
-    for (let scenario = left.shift(); scenario !== undefined; scenario = left.shift()) {
+    for (let scenario = share.next(); scenario !== undefined; scenario = share.next()) {
       told(
         missing === undefined
           ? await play(scenario, pool, { shared, behind, others })
@@ -61,6 +64,7 @@ async function playLanguage(
     }
   };
   await Promise.all(Array.from({ length: atOnce }, run));
+  budget.skip(name, share.left);
   const wrong = (await Promise.all([pool, ...others].map((one) => one.end()))).flat();
   await shared?.close();
   const inOrder = scenarios.flatMap((scenario) => verdicts.get(scenario) ?? []);

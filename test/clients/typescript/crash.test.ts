@@ -8,9 +8,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { connect, type ItemCall } from '@keyturn/client';
+import { type Consumer, connect, type ItemCall, type Keyturn, type Producer, type Work } from '@keyturn/client';
 import { ServeProcess } from '../../cli/serve-process.js';
 import { freePort } from '../../support/free-port.js';
+import { localCoordinator } from '../../support/local-coordinator.js';
+import { startSidecar } from '../../support/sidecar.js';
+
+/** For what should have been so long before. */
+const LONGEST_MS = 60_000;
+const LOOK_MS = 20;
 
 async function folder(t: TestContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'keyturn-spool-'));
@@ -94,10 +100,10 @@ async function handOver(t: TestContext, address: string, directory: string) {
   });
   await producer.ready();
   const found = producer.spooled;
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + LONGEST_MS;
   while (producer.spooled > 0) {
     ok(performance.now() < deadline, `${producer.spooled} are left; ${errors}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
   await producer.close();
   return { found, errors };
@@ -111,7 +117,7 @@ it('a spool outlives kill -9: all that was confirmed is handed over on the next 
   const confirmed = [...child.told.keys()];
   deepStrictEqual(new Set(child.told.values()), new Set(['spooled']));
 
-  await ServeProcess.start(t, ['--listen', address]);
+  await startSidecar(t, localCoordinator(t), { listen: address });
   const { found, errors } = await handOver(t, address, directory);
   ok(found >= confirmed.length, `${found} of ${confirmed.length}`);
   deepStrictEqual(
@@ -134,13 +140,16 @@ it('a spool outlives kill -9: all that was confirmed is handed over on the next 
     );
 });
 
+/** More than the first batches that it hands over. */
+const COUNT = 1_500;
+
 it('a spool that is killed while it hands over goes on where it was: nothing twice', async (t) => {
   const [directory, address] = [await folder(t), await freeAddress()];
-  const child = new Child(t, [address, directory, '3000']);
+  const child = new Child(t, [address, directory, `${COUNT}`]);
   await child.until(() => child.isOver);
-  strictEqual(child.told.size, 3_000);
+  strictEqual(child.told.size, COUNT);
   await child.kill();
-  await ServeProcess.start(t, ['--listen', address]);
+  await startSidecar(t, localCoordinator(t), { listen: address });
   // Another one begins to hand over, and is killed in the middle of it.
   const second = new Child(t, [address, directory, '0']);
   const keyturn = connect(address);
@@ -149,9 +158,9 @@ it('a spool that is killed while it hands over goes on where it was: nothing twi
   while ((await waiting()) === 0);
   await second.kill();
   await handOver(t, address, directory);
-  const byKey = await drained(t, address, () => 3_000);
+  const byKey = await drained(t, address, () => COUNT);
   const all = [...byKey.values()].flat();
-  deepStrictEqual([all.length, new Set(all).size], [3_000, 3_000]);
+  deepStrictEqual([all.length, new Set(all).size], [COUNT, COUNT]);
   for (const numbers of byKey.values())
     deepStrictEqual(
       numbers,
@@ -170,7 +179,7 @@ it('a spool with a torn tail is handed over up to there, and says so', async (t)
       .sort()
       .at(-1) ?? '';
   await appendFile(join(directory, last), Buffer.from('KtR1torn'));
-  await ServeProcess.start(t, ['--listen', address]);
+  await startSidecar(t, localCoordinator(t), { listen: address });
   const { found, errors } = await handOver(t, address, directory);
   strictEqual(found, 100);
   deepStrictEqual(
@@ -179,29 +188,60 @@ it('a spool with a torn tail is handed over up to there, and says so', async (t)
   );
 });
 
-for (const transport of ['session', 'unary'] as const) {
-  it(`workers and producers outlive a sidecar that is killed and comes back, over ${transport}`, async (t) => {
-    const [directory, address] = [await folder(t), await freeAddress()];
-    const first = await ServeProcess.start(t, ['--listen', address]);
+const TRANSPORTS = ['session', 'unary'] as const;
+
+it('workers and producers outlive a sidecar that is killed and comes back, over session and unary', async (t) => {
+  const address = await freeAddress();
+  const first = await ServeProcess.start(t, ['--listen', address]);
+  const companies = await Promise.all(TRANSPORTS.map((transport) => Company.start(t, address, transport)));
+  first.signal('SIGKILL');
+  await first.exited;
+  for (const company of companies) await company.addMeanwhile();
+  await ServeProcess.start(t, ['--listen', address]);
+  for (const company of companies) await company.goesOn();
+});
+
+/** A worker and a producer with one client and a queue of their own. */
+class Company {
+  readonly #seen = new Set<string>();
+
+  static async start(t: TestContext, address: string, transport: (typeof TRANSPORTS)[number]): Promise<Company> {
+    const directory = await folder(t);
     const keyturn = connect(address, { transport });
     t.after(() => keyturn.close({ timeout: 0 }));
-    const seen = new Set<string>();
-    const consumer = keyturn.consume('q', ({ item }) => void seen.add(item.itemId), { concurrency: 4, wait: 1_000 });
-    const producer = keyturn.producer('q', { spool: { directory, patience: 300 }, onError: () => undefined });
+    const producer = keyturn.producer(transport, { spool: { directory, patience: 300 }, onError: () => undefined });
+    const company = new Company(keyturn, transport, producer);
     strictEqual((await producer.add({ key: 'k', itemId: 'before' })).decision, 'accept');
-    first.signal('SIGKILL');
-    await first.exited;
-    const meanwhile = await Promise.all([1, 2, 3].map((n) => producer.add({ key: 'k', itemId: `meanwhile-${n}` })));
-    deepStrictEqual(new Set(meanwhile.map(({ decision }) => decision)), new Set(['spooled']));
-    await ServeProcess.start(t, ['--listen', address]);
-    const deadline = performance.now() + 30_000;
-    while (!(producer.spooled === 0 && seen.size >= 3)) {
-      ok(performance.now() < deadline, `spooled ${producer.spooled}, seen ${[...seen]}`);
-      await new Promise((resolve) => setTimeout(resolve, 10));
+    return company;
+  }
+
+  readonly #consumer: Consumer;
+
+  private constructor(
+    private readonly keyturn: Keyturn,
+    private readonly queue: string,
+    private readonly producer: Producer,
+  ) {
+    const work = ({ item }: Work) => void this.#seen.add(item.itemId);
+    this.#consumer = keyturn.consume(queue, work, { concurrency: 4, wait: 1_000 });
+  }
+
+  async addMeanwhile(): Promise<void> {
+    const added = MEANWHILE.map((itemId) => this.producer.add({ key: 'k', itemId }));
+    const decisions = (await Promise.all(added)).map(({ decision }) => decision);
+    deepStrictEqual(new Set(decisions), new Set(['spooled']));
+  }
+
+  async goesOn(): Promise<void> {
+    const deadline = performance.now() + LONGEST_MS;
+    while (!(this.producer.spooled === 0 && MEANWHILE.every((itemId) => this.#seen.has(itemId)))) {
+      ok(performance.now() < deadline, `spooled ${this.producer.spooled}, seen ${[...this.#seen]}`);
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
-    const outcome = await keyturn.withTurn('other', 'k', { wait: 10_000 }, () => 'works');
+    const outcome = await this.keyturn.withTurn(`other-${this.queue}`, 'k', { wait: 10_000 }, () => 'works');
     strictEqual(outcome.status, 'done');
-    await consumer.stop();
-    for (const n of [1, 2, 3]) ok(seen.has(`meanwhile-${n}`));
-  });
+    await this.#consumer.stop();
+  }
 }
+
+const MEANWHILE = ['meanwhile-1', 'meanwhile-2', 'meanwhile-3'];

@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import { connect, type Keyturn, type KeyturnOptions, type Turn, TurnLostError, VERSION } from '@keyturn/client';
-import { ServeProcess } from '../../cli/serve-process.js';
 import { ROOT } from '../../project/repository.js';
 import { localCoordinator } from '../../support/local-coordinator.js';
 import { startSidecar } from '../../support/sidecar.js';
@@ -237,8 +236,8 @@ describe('a process that closes its client', () => {
 
   for (const transport of TRANSPORTS) {
     it(`exits, over ${transport}`, async (t) => {
-      const sidecar = await ServeProcess.start(t);
-      const args = ['--input-type=module', '-', await sidecar.address('grpc'), transport];
+      const { address } = await startSidecar(t, localCoordinator(t));
+      const args = ['--input-type=module', '-', address, transport];
       const run = spawn(process.execPath, args, { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] });
       t.after(() => run.kill('SIGKILL'));
       run.stdin.end(PROGRAM);

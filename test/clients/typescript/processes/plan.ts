@@ -23,13 +23,13 @@ export type Play =
     }
   /** Consumes items. */
   | { readonly name: 'items'; readonly queue: string; readonly concurrency: number; readonly work: number }
-  /** One turn with a short lease, under which the whole process stands still, as in a long computation. */
+  /** One turn with a short lease, under which the whole process stands still until there is a file. */
   | {
       readonly name: 'block';
       readonly queue: string;
       readonly key: string;
       readonly lease: number;
-      readonly ms: number;
+      readonly until: string;
     }
   | Once;
 

@@ -3,16 +3,23 @@ import { fileURLToPath } from 'node:url';
 import { Happenings } from '../../../support/happenings.js';
 import { type Cleanup, NodeProcess, type Said } from '../../../support/node-process.js';
 import { type Event, monotonicNow, type Plan } from './plan.js';
+import { performAll, type Say } from './plays.js';
 
 const WORKER = new URL('./worker.js', import.meta.url);
 const SHIFTED_DATE = fileURLToPath(new URL('./shifted-date.js', import.meta.url));
 
+interface Worker {
+  /** Lets it end by itself. */
+  stop(): void;
+  kill(): void;
+  readonly ended: Promise<number | NodeJS.Signals>;
+  readonly words: readonly string[];
+}
+
 export class Troupe {
   readonly events: Event[] = [];
   readonly #cleanup: Cleanup;
-  readonly #workers = new Map<string, NodeProcess>();
-  /** Those that have one thing to do and then end: a signal that came late would kill them in the middle of that. */
-  readonly #finite = new Set<string>();
+  readonly #workers = new Map<string, Worker>();
   readonly #happenings = new Happenings(() => [
     ...this.events.slice(-10).map((event) => JSON.stringify(event)),
     ...[...this.#workers].flatMap(([name, { words }]) => words.map((word) => `${name}: ${word}`)),
@@ -22,24 +29,47 @@ export class Troupe {
     this.#cleanup = cleanup;
   }
 
-  /** @param shift by how much its wall clock is wrong, ms */
-  start(name: string, plan: Plan, shift?: string): NodeProcess {
-    const env = { PLAN: JSON.stringify(plan), ...(shift !== undefined && { SHIFT: shift }) };
+  /** A process that does all of the plans at once. @param shift by how much its wall clock is wrong, ms */
+  start(name: string, plans: readonly Plan[], shift?: string): NodeProcess {
+    const env = { PLANS: JSON.stringify(plans), ...(shift !== undefined && { SHIFT: shift }) };
     const worker = new NodeProcess(this.#cleanup, WORKER, {
       env,
       preload: shift === undefined ? [] : [SHIFTED_DATE],
       listen: (said) => this.#note(name, said),
     });
-    this.#workers.set(name, worker);
-    if (plan.play.name === 'once' || plan.play.name === 'block') this.#finite.add(name);
+    const { ended, words } = worker;
+    const stop = () => {
+      // A signal that came late would kill it in the middle of the last thing that it does.
+      if (!plans.every(hasAnEnd)) worker.kill('SIGTERM');
+    };
+    this.#workers.set(name, { stop, kill: () => worker.kill('SIGKILL'), ended, words });
     return worker;
+  }
+
+  /** The same in the process of the test, where nothing is done to the worker itself. */
+  startHere(name: string, plans: readonly Plan[]): void {
+    const stop = new AbortController();
+    const say: Say = (saying) => this.#note(name, { at: monotonicNow(), ...saying });
+    const words: string[] = [];
+    const ended = performAll(plans, say, stop.signal).then(
+      () => 0,
+      (error: unknown) => {
+        words.push(String(error));
+        return 1;
+      },
+    );
+    this.#cleanup.after(() => stop.abort());
+    const stopped = () => {
+      if (!plans.every(hasAnEnd)) stop.abort();
+    };
+    this.#workers.set(name, { stop: stopped, kill: () => stop.abort(), ended, words });
   }
 
   /** SIGKILL. Resolves when it is gone, with the moment before which it cannot have gone. */
   async kill(name: string): Promise<number> {
     const worker = this.#named(name);
     const at = monotonicNow();
-    worker.kill('SIGKILL');
+    worker.kill();
     await worker.ended;
     this.#note(name, { what: 'killed', at: monotonicNow() });
     return at;
@@ -49,7 +79,7 @@ export class Troupe {
   async finish(names: readonly string[] = [...this.#workers.keys()]): Promise<readonly string[]> {
     const endings = names.map(async (name) => {
       const worker = this.#named(name);
-      if (!this.#finite.has(name)) worker.kill('SIGTERM');
+      worker.stop();
       const code = await worker.ended;
       return code === 0 || code === 'SIGKILL' ? [] : [`${name} ended with ${code}: ${worker.words.join('\n')}`];
     });
@@ -68,7 +98,7 @@ export class Troupe {
     await this.#happenings.until(what, () => isSo() || undefined);
   }
 
-  #named(name: string): NodeProcess {
+  #named(name: string): Worker {
     const worker = this.#workers.get(name);
     if (worker === undefined) throw new Error(`no worker ${name}`);
     return worker;
@@ -79,4 +109,9 @@ export class Troupe {
     this.events.push({ worker, ...said } as unknown as Event);
     this.#happenings.happened();
   }
+}
+
+/** It has one thing to do and then ends. */
+function hasAnEnd({ play }: Plan): boolean {
+  return play.name === 'once' || play.name === 'block';
 }
