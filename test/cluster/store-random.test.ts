@@ -3,7 +3,6 @@
  * takes over. Whatever was written is there in the end, and nothing of a home that was succeeded.
  */
 import assert from 'node:assert/strict';
-import { env } from 'node:process';
 import { test } from 'node:test';
 import type { ClusterStore, PartitionStore } from '../../src/cluster/store/cluster-store.js';
 import type { Row, RowChange } from '../../src/core/contract/rows.js';
@@ -14,15 +13,11 @@ import { FakeEngine } from '../support/cluster/fake-engine.js';
 import type { FakeStore } from '../support/cluster/fake-store.js';
 import type { Fault } from '../support/cluster/fake-wire.js';
 import { FakeClock } from '../support/fake-clock.js';
-import { runsOf } from '../support/runs.js';
+import { seedsOf } from '../support/runs.js';
 import { RECORD, rowsOf } from './store-place.js';
 
-const SEED = env['KEYTURN_SEED'] === undefined ? undefined : Number(env['KEYTURN_SEED']);
-
-test('what was written is there in the end, whatever happened to answers, requests and the store', async () => {
-  const runs = SEED === undefined ? runsOf(60) : 1;
-  for (let run = 0; run < runs; run += 1) {
-    const seed = SEED ?? 20_260_000 + run;
+test('what was written is there in the end, whatever happened to answers, requests and the store', async (t) => {
+  for (const seed of seedsOf(t, 20_260_000, { usual: 60, fewest: 3 })) {
     await new Day(seed).live().catch((error: unknown) => {
       throw new Error(`KEYTURN_SEED=${seed} node --test dist/test/cluster/store-random.test.js`, { cause: error });
     });

@@ -118,7 +118,6 @@ export class Worker {
 
 export function turnOf(call: Call<EnQueueAnswer>): Turn {
   const answer = call.value;
-  assert.equal(answer.decision, 'accept', JSON.stringify(answer));
-  if (answer.decision !== 'accept') throw new Error('asserted above');
+  if (answer.decision !== 'accept') assert.fail(`no turn: ${JSON.stringify(answer)}`);
   return answer.turn;
 }

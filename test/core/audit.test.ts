@@ -10,6 +10,7 @@ import { auditCoordinator, auditCore } from '../support/audit.js';
 import { ALL_QUEUES, enQueueRequest, newItem, QUEUE, settings } from '../support/builders.js';
 import { Call } from '../support/call.js';
 import { FakeClock } from '../support/fake-clock.js';
+import { assertRandom } from '../support/random-property.js';
 import { recount } from '../support/recount.js';
 import { atOnce, okay, runThrough, Stage } from './stage.js';
 
@@ -235,10 +236,14 @@ function withinLimits(stage: Stage): void {
   );
 }
 
+const plays = fc.tuple(policies, fc.array(steps, { maxLength: 60, size: 'max' }));
+
 describe('what the core tells about itself', () => {
-  it('is consistent after every step', () => {
-    fc.assert(
-      fc.property(policies, fc.array(steps, { maxLength: 60, size: 'max' }), (policy, todo) => {
+  it('is consistent after every step', async (t) => {
+    await assertRandom(
+      t,
+      plays,
+      ([policy, todo]) => {
         const play = new Play(policy);
         for (const step of todo) {
           play.step(step);
@@ -246,14 +251,16 @@ describe('what the core tells about itself', () => {
           auditCore(play.stage.core, play.stage.now);
           withinLimits(play.stage);
         }
-      }),
-      { numRuns: 600 },
+      },
+      { usual: 600, seed: 20_260_101 },
     );
   });
 
-  it('comes to nothing when everything was given time to end', () => {
-    fc.assert(
-      fc.property(policies, fc.array(steps, { maxLength: 60, size: 'max' }), (policy, todo) => {
+  it('comes to nothing when everything was given time to end', async (t) => {
+    await assertRandom(
+      t,
+      plays,
+      ([policy, todo]) => {
         const play = new Play({ ...policy, delivery: 'at_least_once' });
         for (const step of todo) play.step(step);
         play.breakAll();
@@ -269,8 +276,8 @@ describe('what the core tells about itself', () => {
           const stream = okay(play.stage.open());
           assert.ok(play.stage.hello('w', stream, `new ${n}`, 1_000).value, 'no session is remembered');
         }
-      }),
-      { numRuns: 300 },
+      },
+      { usual: 300, seed: 20_260_101 },
     );
   });
 

@@ -4,11 +4,10 @@
  * after every step everything that is kept twice is recounted.
  */
 import assert from 'node:assert/strict';
-import { env } from 'node:process';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { checkRandom } from '../support/random-property.js';
 import { RecountedCoordinator } from '../support/recounted.js';
-import { runsOf } from '../support/runs.js';
 import {
   type CallCommand,
   type Command,
@@ -190,12 +189,9 @@ function said(thrown: unknown): string {
 }
 
 describe('the coordinator, recounted after every step', () => {
-  it('commands while the wheel is late, calls from within answers, turns from before the start', async () => {
-    const property = fc.asyncProperty(plays, (play) => new Alone(play).run(play.steps));
-    const { KEYTURN_SEED = '20260101', KEYTURN_PATH: path } = env;
-    const again = path === undefined ? {} : { path };
-    const seed = Number(KEYTURN_SEED);
-    const details = await fc.check(property, { seed, numRuns: runsOf(RUNS), endOnFailure: true, ...again });
+  it('commands while the wheel is late, calls from within answers, turns from before the start', async (t) => {
+    const amount = { usual: RUNS, seed: 20_260_101, endOnFailure: true };
+    const details = await checkRandom(t, plays, (play) => new Alone(play).run(play.steps), amount);
     const [failing] = details.counterexample ?? [];
     if (!details.failed || failing === undefined) return;
     const error = (play: Play) => new Alone(play).run(play.steps).then(nothing, said);
@@ -205,7 +201,7 @@ describe('the coordinator, recounted after every step', () => {
     const { policies, startupHold, limits } = small.scenario;
     const { idleLanes } = small;
     assert.fail(
-      `${await error(small)}\n\nsmallest: ${JSON.stringify({ policies, startupHold, limits, idleLanes })}\n${lines}\n\nto run it again: KEYTURN_SEED=${seed} KEYTURN_PATH=${details.counterexamplePath}`,
+      `${await error(small)}\n\nsmallest: ${JSON.stringify({ policies, startupHold, limits, idleLanes })}\n${lines}\n\nto run it again: KEYTURN_SEED=${details.seed} KEYTURN_PATH=${details.counterexamplePath}`,
     );
   });
 });

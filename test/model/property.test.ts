@@ -3,15 +3,13 @@
  *
  * What failed is printed with its seed and path. To run that one again, already made small:
  * `KEYTURN_SEED=… KEYTURN_PATH=… node --test dist/test/model/property.test.js`. A seed alone runs other scenarios than
- * usual, `KEYTURN_RUNS` more or fewer of them.
+ * usual, `KEYTURN_RUNS` more or fewer of them, `KEYTURN_BUDGET_S` longer.
  */
 import assert from 'node:assert/strict';
-import { env } from 'node:process';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import fc from 'fast-check';
+import { checkRandom } from '../support/random-property.js';
 import { RecountedCoordinator } from '../support/recounted.js';
-import { runsOf } from '../support/runs.js';
 import { type Mix, type Scenario, SIMPLEST_POLICY, scenarios } from './commands.js';
 import { Invariants } from './invariants.js';
 import { type MakeCoordinator, modelSide, Pair, realSide } from './pair.js';
@@ -173,16 +171,14 @@ function printed({ policies, startupHold, limits, commands }: Scenario): string 
   ].join('\n');
 }
 
-/** Seconds of all runs together are bounded by the numbers above, not by a clock: the same runs on every machine. */
-async function holds(name: string, about: About, property: (scenario: Scenario) => Promise<void>): Promise<void> {
-  const { KEYTURN_SEED, KEYTURN_PATH: path } = env;
-  const seed = Number(KEYTURN_SEED ?? 20_260_101);
-  const details = await fc.check(fc.asyncProperty(scenarios(about.mix, about.most, about.tight), property), {
-    seed,
-    numRuns: runsOf(about.runs),
-    endOnFailure: true,
-    ...(path === undefined ? {} : { path }),
-  });
+async function holds(
+  t: TestContext,
+  name: string,
+  { mix, most, runs, tight }: About,
+  property: (scenario: Scenario) => Promise<void>,
+): Promise<void> {
+  const amount = { usual: runs, seed: 20_260_101, endOnFailure: true };
+  const details = await checkRandom(t, scenarios(mix, most, tight), property, amount);
   const [failing] = details.counterexample ?? [];
   if (!details.failed || failing === undefined) return;
   const error = (scenario: Scenario) =>
@@ -200,8 +196,8 @@ async function holds(name: string, about: About, property: (scenario: Scenario) 
 
 describe('the coordinator and the reference cannot be told apart', () => {
   for (const [name, about] of Object.entries(ABOUT)) {
-    it(`${name}: same answers, same states, I1 to I6, I10`, () =>
-      holds(name, about, async (scenario) => {
+    it(`${name}: same answers, same states, I1 to I6, I10`, (t) =>
+      holds(t, name, about, async (scenario) => {
         const real = realSide(make, scenario);
         const invariants = new Invariants(scenario, real);
         await new Pair(real, modelSide(scenario), { seen: (queue, seen) => invariants.check(queue, seen) }).run(
@@ -215,8 +211,8 @@ describe('I8: the LRU changes no decision', () => {
   // A dropped lane forgets settled tokens, which I10 allows: scenarios here settle a token once, and
   // why a lost one was lost is not compared.
   const mix: Mix = { enQueue: 6, submit: 4, acquire: 6, settleOnce: 8, people: 1, evict: 1, resumeKey: 1, advance: 5 };
-  it('one idle lane remembered, or more than there are', () =>
-    holds('one idle lane', { mix, most: 80, runs: 500 }, async (scenario) => {
+  it('one idle lane remembered, or more than there are', (t) =>
+    holds(t, 'one idle lane', { mix, most: 80, runs: 500 }, async (scenario) => {
       const forgetful = realSide(make, scenario, { idleLanes: 1 });
       const mindful = realSide(make, scenario, { idleLanes: 1_000 });
       await new Pair(forgetful, mindful, { unlike: ['cause'] }).run(scenario.commands);

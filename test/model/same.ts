@@ -33,9 +33,11 @@ function same(one: unknown, other: unknown, mine: Tokens, theirs: Tokens, skippe
 }
 
 function sameFields(one: object, other: object, mine: Tokens, theirs: Tokens, skipped: readonly string[]): boolean {
-  const fields = other as Readonly<Record<string, unknown>>; // read only by the names of its own fields
+  const own = one as Readonly<Record<string, unknown>>; // both are read only by the names of their own fields
+  const fields = other as Readonly<Record<string, unknown>>;
   let shared = 0;
-  for (const [name, part] of Object.entries(one)) {
+  for (const name of Object.keys(one)) {
+    const part = own[name];
     const its = fields[name];
     if (its !== undefined) shared += 1;
     if (isSkipped(name, one, skipped)) continue;
@@ -46,9 +48,9 @@ function sameFields(one: object, other: object, mine: Tokens, theirs: Tokens, sk
     if (!alike) return false;
   }
   // What only the other one has may be nothing.
-  return (
-    Object.values(other).filter((part) => part !== undefined).length === shared || onlyNothing(one, fields, skipped)
-  );
+  let its = 0;
+  for (const name of Object.keys(other)) if (fields[name] !== undefined) its += 1;
+  return its === shared || onlyNothing(one, fields, skipped);
 }
 
 function onlyNothing(one: object, fields: Readonly<Record<string, unknown>>, skipped: readonly string[]): boolean {

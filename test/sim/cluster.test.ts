@@ -1,20 +1,14 @@
 /**
  * Many seeds of a cluster in which members are stopped, killed and cut off, and the store falls back. To run one again:
- * `KEYTURN_SEED=… node --test dist/test/sim/cluster.test.js`; `KEYTURN_RUNS=…` runs that many seeds instead of the usual
- * number.
+ * `KEYTURN_SEED=… node --test dist/test/sim/cluster.test.js`; `KEYTURN_RUNS=…` runs that many seeds.
  */
 import assert from 'node:assert/strict';
-import { env } from 'node:process';
 import { describe, it } from 'node:test';
-import { runsOf } from '../support/runs.js';
+import { seedsOf } from '../support/runs.js';
 import { type ClusterOutcome, ClusterSimulation } from './cluster-simulation.js';
 
-const { KEYTURN_SEED } = env;
 /** The sums of fewer say little: not in each world do people come in time. */
-const FEWEST = 3;
-const RUNS = Math.max(FEWEST, runsOf(6));
-const SEEDS =
-  KEYTURN_SEED === undefined ? Array.from({ length: RUNS }, (_, run) => 9_000 + run) : [Number(KEYTURN_SEED)];
+const AMOUNT = { usual: 6, fewest: 3 };
 
 async function simulate(seed: number): Promise<ClusterOutcome> {
   const again = `KEYTURN_SEED=${seed} node --test dist/test/sim/cluster.test.js`;
@@ -42,12 +36,12 @@ it('finds out a home that lets items start before those of other groups that the
 });
 
 describe('a cluster whose members die, whose store falls back and whose network lies', () => {
-  it('S233, S522, S330, S379, S384, S409, S535, S537: loses nothing that was answered, has no two holders and no two leaders, keeps order, and comes to rest', async () => {
+  it('S233, S522, S330, S379, S384, S409, S535, S537: loses nothing that was answered, has no two holders and no two leaders, keeps order, and comes to rest', async (t) => {
     const outcomes: ClusterOutcome[] = [];
-    for (const seed of SEEDS) outcomes.push(await simulate(seed));
+    for (const seed of seedsOf(t, 9_000, AMOUNT)) outcomes.push(await simulate(seed));
     const sum = (of: (one: ClusterOutcome) => number) => outcomes.reduce((all, one) => all + of(one), 0);
     const { length } = outcomes;
-    console.log(
+    t.diagnostic(
       `${length} worlds, ${sum((one) => one.deeds)} deeds, ${sum((one) => one.recounts)} recounts, ${sum((one) => one.calls)} calls, ${sum((one) => one.forwarded)} ` +
         `forwarded, ${sum((one) => one.grants)} grants, ${sum((one) => one.takenOver)} after another home, ` +
         `${sum((one) => one.pinned)} moved by people, ${sum((one) => one.rerouted)} routed anew, ${sum((one) => one.inUse)} in use, ${sum((one) => one.usedAhead)} read ahead, ${sum((one) => one.items)} items, ${sum((one) => one.finished)} finished, ${sum((one) => one.excused)} excused, ` +

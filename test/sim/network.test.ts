@@ -1,16 +1,13 @@
 /**
  * Clients and a sidecar over a bad network, many seeds. To run one again:
- * `KEYTURN_SEED=… node --test dist/test/sim/network.test.js`; `KEYTURN_RUNS=…` runs that many seeds instead of the usual number.
+ * `KEYTURN_SEED=… node --test dist/test/sim/network.test.js`; `KEYTURN_RUNS=…` runs that many seeds.
  */
 import assert from 'node:assert/strict';
-import { env } from 'node:process';
 import { describe, it } from 'node:test';
-import { runsOf } from '../support/runs.js';
+import { seedsOf } from '../support/runs.js';
 import { NetworkSimulation, type Outcome } from './network-simulation.js';
 
-const { KEYTURN_SEED } = env;
-const RUNS = runsOf(60);
-const SEEDS = KEYTURN_SEED === undefined ? Array.from({ length: RUNS }, (_, run) => 1 + run) : [Number(KEYTURN_SEED)];
+const AMOUNT = { usual: 60, fewest: 2 };
 
 async function simulate(seed: number, restarts: boolean): Promise<Outcome> {
   const outcome = await new NetworkSimulation({ seed, restarts }).run();
@@ -26,9 +23,9 @@ async function simulate(seed: number, restarts: boolean): Promise<Outcome> {
 describe('clients and a sidecar over a bad network', () => {
   for (const restarts of [false, true]) {
     const what = restarts ? 'a sidecar that loses its memory' : 'a sidecar that lives';
-    it(`${SEEDS.length} seeds, ${what}: one acting handler per key, nothing lost or done twice, nothing hangs or leaks`, async () => {
+    it(`many seeds, ${what}: one acting handler per key, nothing lost or done twice, nothing hangs or leaks`, async (t) => {
       let aborts = 0;
-      for (const seed of SEEDS) {
+      for (const seed of seedsOf(t, 1, AMOUNT)) {
         const { runs, settled, items, troubles, ...seen } = await simulate(seed, restarts);
         aborts += seen.aborts;
         const did = `${runs} runs, ${settled} promises, ${items} items, ${troubles} troubles`;

@@ -1,20 +1,15 @@
 /**
  * Many seeds of the simulated world. To run one again: `KEYTURN_SEED=… node --test dist/test/sim/simulation.test.js`;
- * `KEYTURN_RUNS=…` runs that many seeds instead of the usual number.
+ * `KEYTURN_RUNS=…` runs that many seeds.
  */
 import assert from 'node:assert/strict';
-import { env } from 'node:process';
 import { describe, it } from 'node:test';
 import { RecountedCoordinator } from '../support/recounted.js';
-import { runsOf } from '../support/runs.js';
+import { seedsOf } from '../support/runs.js';
 import { type Outcome, Simulation } from './simulation.js';
 
-const { KEYTURN_SEED } = env;
-const RUNS = runsOf(40);
 /** Recounted after each so many steps; a prime, so that it is not always after the same. */
 const EVERY = 47;
-const SEEDS =
-  KEYTURN_SEED === undefined ? Array.from({ length: RUNS }, (_, run) => 1_000 + run) : [Number(KEYTURN_SEED)];
 
 async function simulate(seed: number): Promise<Outcome> {
   try {
@@ -29,8 +24,8 @@ async function simulate(seed: number): Promise<Outcome> {
 }
 
 describe('simulation', () => {
-  it(`${SEEDS.length} seeds: one live turn per key, tokens grow, order, one answer per call, every item ends once`, async () => {
-    for (const seed of SEEDS) {
+  it('many seeds: one live turn per key, tokens grow, order, one answer per call, every item ends once', async (t) => {
+    for (const seed of seedsOf(t, 1_000, { usual: 40 })) {
       const { calls, items, finished, turns, takenBack } = await simulate(seed);
       assert.ok(
         calls > 100 && items > 10 && finished > 10 && turns > 50 && takenBack > 0,

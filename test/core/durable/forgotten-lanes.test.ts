@@ -5,7 +5,6 @@
  * `KEYTURN_SEED=…` runs one of the seeds again.
  */
 import assert from 'node:assert/strict';
-import { env } from 'node:process';
 import { describe, it } from 'node:test';
 import type { Delivery, Policy, Turn } from '../../../src/coordinator.js';
 import type { Row } from '../../../src/core/contract/rows.js';
@@ -13,7 +12,7 @@ import { Chance } from '../../sim/random.js';
 import { newItem } from '../../support/builders.js';
 import type { Call } from '../../support/call.js';
 import { recount } from '../../support/recount.js';
-import { runsOf } from '../../support/runs.js';
+import { seedsOf } from '../../support/runs.js';
 import { atOnce } from '../stage.js';
 import { Lives } from './reborn.js';
 
@@ -291,18 +290,14 @@ function inAnyOrder(_: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-const { KEYTURN_SEED } = env;
 /** Seeds differ: the sums of fewer say little. */
-const FEWEST = 12;
-const SEEDS =
-  KEYTURN_SEED === undefined
-    ? Array.from({ length: Math.max(FEWEST, runsOf(40)) }, (_, run) => 500 + run)
-    : [Number(KEYTURN_SEED)];
+const AMOUNT = { usual: 40, fewest: 12 };
 
 describe('lanes that are forgotten', () => {
-  it(`${SEEDS.length} seeds: no call is answered with what another one was, and nothing is left of them on disk`, () => {
-    let [again, forgotten] = [0, 0];
-    for (const seed of SEEDS) {
+  it('many seeds: no call is answered with what another one was, and nothing is left of them on disk', (t) => {
+    let [again, forgotten, worlds] = [0, 0, 0];
+    for (const seed of seedsOf(t, 500, AMOUNT)) {
+      worlds += 1;
       const story = new Story(seed);
       try {
         story.run();
@@ -312,6 +307,6 @@ describe('lanes that are forgotten', () => {
       again += story.again;
       forgotten += story.forgotten;
     }
-    assert.ok(again > SEEDS.length && forgotten > 10 * SEEDS.length, `${again} again, ${forgotten} forgotten`);
+    assert.ok(again > worlds && forgotten > 10 * worlds, `${again} again, ${forgotten} forgotten`);
   });
 });

@@ -11,8 +11,7 @@
  * To run one again that failed: as in `test/model/property.test.ts`.
  */
 import assert from 'node:assert/strict';
-import { env } from 'node:process';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import type { Coordinator, Policy } from '../../../src/coordinator.js';
 import {
@@ -30,7 +29,7 @@ import { assertSame } from '../../model/same.js';
 import type { Side } from '../../model/sending.js';
 import { smaller } from '../../model/smaller.js';
 import { MemoryDisk } from '../../support/memory-journal.js';
-import { runsOf } from '../../support/runs.js';
+import { checkRandom } from '../../support/random-property.js';
 import { Restarting, Steady } from './lives.js';
 
 type Step = Command | 'flush' | 'restart';
@@ -303,15 +302,10 @@ const ABOUT: Readonly<Record<string, About>> = {
   },
 };
 
-async function holds(name: string, { mix, most, runs, tame }: About): Promise<void> {
-  const { KEYTURN_SEED, KEYTURN_PATH: path } = env;
+async function holds(t: TestContext, name: string, { mix, most, runs, tame }: About): Promise<void> {
   const run = (story: Story) => live(story, tame === allAtOnce);
-  const details = await fc.check(fc.asyncProperty(stories(mix, most, tame), run), {
-    seed: Number(KEYTURN_SEED ?? 20_260_102),
-    numRuns: runsOf(runs),
-    endOnFailure: true,
-    ...(path === undefined ? {} : { path }),
-  });
+  const amount = { usual: runs, seed: 20_260_102, endOnFailure: true };
+  const details = await checkRandom(t, stories(mix, most, tame), run, amount);
   const [failing] = details.counterexample ?? [];
   if (!details.failed || failing === undefined) return;
   const { scenario, keepsContents } = failing;
@@ -331,5 +325,5 @@ async function holds(name: string, { mix, most, runs, tame }: About): Promise<vo
 }
 
 describe('a core that began anew from its rows cannot be told from one that lived on', () => {
-  for (const [name, about] of Object.entries(ABOUT)) it(name, () => holds(name, about));
+  for (const [name, about] of Object.entries(ABOUT)) it(name, (t) => holds(t, name, about));
 });

@@ -6,11 +6,10 @@
  * `KEYTURN_SEED` and `KEYTURN_PATH` run one again.
  */
 import assert from 'node:assert/strict';
-import { env } from 'node:process';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { LeaderReport } from '../../../src/coordinator.js';
-import { runsOf } from '../../support/runs.js';
+import { assertRandom } from '../../support/random-property.js';
 import { LeaderStage, type Worker } from './leader-stage.js';
 import { type Life, MADE_UP, ReferenceGroup } from './reference-group.js';
 
@@ -218,14 +217,14 @@ function patience({ ttl, inaugurateTimeout, handOverTimeout }: Life) {
   return { ttl, inaugurateTimeout, handOverTimeout };
 }
 
-test('every worker is told what the reference says, whatever all of them do', () => {
-  const { KEYTURN_SEED, KEYTURN_PATH: path } = env;
-  const seed = Number(KEYTURN_SEED ?? 20_260_101);
-  fc.assert(
-    fc.property(fc.array(STEP, { maxLength: 60, size: 'max' }), (steps) => {
+test('every worker is told what the reference says, whatever all of them do', async (t) => {
+  await assertRandom(
+    t,
+    fc.array(STEP, { maxLength: 60, size: 'max' }),
+    (steps) => {
       const pair = new Pair();
       for (const step of steps) pair.run(step);
-    }),
-    { seed, numRuns: runsOf(400), ...(path === undefined ? {} : { path }) },
+    },
+    { usual: 400, seed: 20_260_101 },
   );
 });
