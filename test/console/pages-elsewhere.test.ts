@@ -50,8 +50,9 @@ describe('the console', needs([CHROMIUM]), () => {
     const tokens = yamlFile(t, `ops: { sha256: '${hashOf('secret-ops')}' }\n`);
     const rights = "{ ops: [{ queues: ['*'], groups: ['*'], may: [view, operate] }] }";
     const settings = `auth: { tokens: ${JSON.stringify(tokens)}, rights: ${rights} }\n`;
-    const own = await SidecarHere.start(t, ['--config', yamlFile(t, settings), ...CONSOLE]);
-    const { page: one, context } = await openTab(t, browser, await pageOf(own), { expected: /status of 401/ });
+    const cleanup = backwards(t);
+    const own = await SidecarHere.start(cleanup, ['--config', yamlFile(cleanup, settings), ...CONSOLE]);
+    const { page: one, context } = await openTab(cleanup, browser, await pageOf(own), { expected: /status of 401/ });
     await one.getByLabel('Your token').fill('secret-ops');
     await one.getByLabel('Your token').press('Enter');
     await one.getByRole('button', { name: 'Log out ops' }).waitFor();
@@ -112,7 +113,7 @@ describe('the console', needs([CHROMIUM]), () => {
       // It comes later: nothing is its own yet.
       const second = await SidecarHere.start(cleanup, [...settings, ...CONSOLE]);
       await second.logged('joined the cluster');
-      const { page } = await openTab(t, browser, await pageOf(second), { expected: /status of 50\d/ });
+      const { page } = await openTab(cleanup, browser, await pageOf(second), { expected: /status of 50\d/ });
       for (const queue of queues) {
         await page
           .getByRole('table', { name: 'Queues by name' })

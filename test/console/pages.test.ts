@@ -6,6 +6,7 @@ import type { Browser, Locator, Page, Request } from 'playwright-core';
 import { hashOf } from '../../src/access/tokens.js';
 import { ServeProcess } from '../cli/serve-process.js';
 import { yamlFile } from '../config/yaml-file.js';
+import { backwards } from '../support/backwards.js';
 import { freePort } from '../support/free-port.js';
 import { needs } from '../support/needed-program.js';
 import { SidecarHere } from '../support/sidecar-here.js';
@@ -403,8 +404,10 @@ auth:
     looker: [{ queues: ['*'], may: [view] }]
 queues: { orders: {} }
 `;
-    const sidecar = await SidecarHere.start(t, ['--config', yamlFile(t, settings), '--console-listen', '127.0.0.1:0']);
-    const { page } = await openTab(t, browser, await pageOf(sidecar), { expected: /status of 40[13]/ });
+    const cleanup = backwards(t);
+    const config = yamlFile(cleanup, settings);
+    const sidecar = await SidecarHere.start(cleanup, ['--config', config, '--console-listen', '127.0.0.1:0']);
+    const { page } = await openTab(cleanup, browser, await pageOf(sidecar), { expected: /status of 40[13]/ });
     const enter = async (token: string): Promise<void> => {
       await page.getByLabel('Your token').fill(token);
       await page.getByLabel('Your token').press('Enter');

@@ -2,13 +2,16 @@
 import type { TestContext } from 'node:test';
 
 export interface Backwards {
-  after(task: () => Promise<void> | void): void;
+  after(task: () => unknown): void;
 }
 
 export function backwards(t: Pick<TestContext, 'after'>): Backwards {
-  const tasks: (() => Promise<void> | void)[] = [];
+  const tasks: (() => unknown)[] = [];
   t.after(async () => {
-    for (const task of tasks.reverse()) await task();
+    const errors: unknown[] = [];
+    // One that fails keeps no server running.
+    for (const task of tasks.reverse()) await (async () => task())().catch((error: unknown) => errors.push(error));
+    if (errors.length > 0) throw errors[0];
   });
   return { after: (task) => void tasks.push(task) };
 }
