@@ -5,10 +5,9 @@
 import assert from 'node:assert/strict';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { connect, type Keyturn } from '@keyturn/client';
-import { pino } from 'pino';
 import { runCommand } from '../../src/cli/command-line.js';
-import { startSidecar } from '../../src/cli/serve/sidecar.js';
-import { type Flags, loadConfig } from '../../src/config/config.js';
+import type { Flags } from '../../src/config/config.js';
+import { type LogLine, SidecarHere } from '../support/sidecar-here.js';
 import { type Cleanup, type Ended, put, temporaryFolder } from './keyturn-process.js';
 
 interface Output {
@@ -72,9 +71,7 @@ export async function command(
   }
 }
 
-export type LogLine = Readonly<Record<string, unknown>>;
-
-export interface SidecarHere {
+export interface ServedHere {
   readonly address: string;
   readonly client: Keyturn;
   /** Of its log, from the beginning. */
@@ -83,26 +80,12 @@ export interface SidecarHere {
 }
 
 /** A sidecar with these settings (YAML) and flags, ready. */
-export async function serveHere(cleanup: Cleanup, settings = '', flags: Flags = {}): Promise<SidecarHere> {
+export async function serveHere(cleanup: Cleanup, settings = '', flags: Flags = {}): Promise<ServedHere> {
   const config = await put(await temporaryFolder(cleanup), 'keyturn.yaml', settings);
-  const own = { config, listen: '127.0.0.1:0', httpListen: '127.0.0.1:0', consoleListen: 'off' };
-  const lines: LogLine[] = [];
-  const log = pino(
-    { base: null, formatters: { level: (label) => ({ level: label }) } },
-    { write: (line) => lines.push(JSON.parse(line)) },
-  );
-  const sidecar = await startSidecar(loadConfig({ ...own, ...flags }, {}), { log, version: '0.0.0' });
-  cleanup.after(() => sidecar.stop());
-  await sidecar.ready;
-  const client = connect(sidecar.grpc, { transport: 'unary' });
+  const sidecar = await SidecarHere.startWith(cleanup, { config, ...flags });
+  await sidecar.ready();
+  const address = sidecar.address('grpc');
+  const client = connect(address, { transport: 'unary' });
   cleanup.after(() => client.close());
-  return {
-    address: sidecar.grpc,
-    client,
-    lines,
-    async get(path) {
-      const response = await fetch(`http://${sidecar.http}${path}`);
-      return { status: response.status, body: await response.text() };
-    },
-  };
+  return { address, client, lines: sidecar.lines, get: (path) => sidecar.get(path) };
 }

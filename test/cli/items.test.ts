@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { command as commandHere, type SidecarHere, serveHere } from './in-process.js';
+import { command as commandHere, type ServedHere, serveHere } from './in-process.js';
 import { type Ended, keyturn, put, temporaryFolder } from './keyturn-process.js';
 
 const SETTINGS = `
@@ -15,7 +15,7 @@ const text = new TextDecoder();
 /** The commands by which people hand messages over and look after them: submit, explain, queues, dead-letters. */
 describe('commands for people', () => {
   const tasks: (() => Promise<void> | void)[] = [];
-  let sidecar: SidecarHere;
+  let sidecar: ServedHere;
   let folder: string;
 
   before(async () => {

@@ -1,11 +1,11 @@
 /** `keyturn keys`: which keys stand still, for who knows the queue and no key. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { command, type SidecarHere, serveHere } from './in-process.js';
+import { command, type ServedHere, serveHere } from './in-process.js';
 
 describe('keyturn keys', () => {
   const tasks: (() => Promise<void> | void)[] = [];
-  let sidecar: SidecarHere;
+  let sidecar: ServedHere;
 
   before(async () => {
     sidecar = await serveHere(

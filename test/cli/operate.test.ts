@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, it, test } from 'node:test';
-import { command, type SidecarHere, serveHere } from './in-process.js';
+import { command, type ServedHere, serveHere } from './in-process.js';
 import { startKeyturn, until } from './keyturn-process.js';
 
 const SETTINGS = 'queues: { orders: { on_dead_letter: park, retry: { max_attempts: 1 } } }';
@@ -17,7 +17,7 @@ test('explain says that startup_hold lasts, of a key at rest too', { timeout: 60
 });
 
 describe('commands of operators', { timeout: 400_000 }, () => {
-  let sidecar: SidecarHere;
+  let sidecar: ServedHere;
   const cleanUps: (() => Promise<void> | void)[] = [];
   before(async () => {
     sidecar = await serveHere({ after: (task) => cleanUps.push(task) }, SETTINGS);

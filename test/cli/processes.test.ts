@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, test } from 'node:test';
 import { read } from '../project/repository.js';
-import { command, type SidecarHere, serveHere } from './in-process.js';
+import { command, type ServedHere, serveHere } from './in-process.js';
 import { type Ended, keyturn, temporaryFolder } from './keyturn-process.js';
 
 /** Commands that another test starts as a process. */
@@ -38,7 +38,7 @@ const COMMANDS: readonly (readonly [words: readonly string[], stdout: RegExp])[]
 describe('a command as a process', { timeout: 300_000 }, () => {
   const tasks: (() => Promise<void> | void)[] = [];
   const cleanup = { after: (task: () => Promise<void> | void) => void tasks.unshift(task) };
-  let sidecar: SidecarHere;
+  let sidecar: ServedHere;
   before(async () => {
     sidecar = await serveHere(cleanup, 'queues: { orders: { on_dead_letter: park } }');
     const { client } = sidecar;

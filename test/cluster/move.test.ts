@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { connect, KeyturnError } from '@keyturn/client';
-import { registerCluster } from '../../src/cli/cluster.js';
+import { command } from '../cli/in-process.js';
 import { keyturn } from '../cli/serve-process.js';
 import { backwards } from '../support/backwards.js';
-import { commandHere } from '../support/command-here.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
 import { SidecarHere } from '../support/sidecar-here.js';
@@ -73,7 +72,7 @@ test('S332: a person moves a partition by way of a gateway, and no call fails', 
     ({ homes }) => homes[0]?.member === to.id && homes[0].state === 'open',
   );
   assert.equal(now.homes[0]?.pinned, `${to.name} at ${to.peer}`);
-  const shown = await commandHere(registerCluster, ['cluster', ...at]);
+  const shown = await command(['cluster', ...at]);
   assert.match(shown.stdout, new RegExp(`\\nMOVED TO +PARTITIONS\\n.* at ${to.peer} +0\\n`));
 
   const before = turns;
@@ -96,9 +95,9 @@ test('S332: a person moves a partition by way of a gateway, and no call fails', 
     why: '',
   });
   const at2 = ['--address', second.address('grpc')];
-  const released = await commandHere(registerCluster, ['cluster', ...at2, 'move', '0', '--anywhere']);
+  const released = await command(['cluster', ...at2, 'move', '0', '--anywhere']);
   assert.deepEqual(
-    [released.code, released.stdout],
+    [released.exitCode, released.stdout],
     [0, `partition 0 is kept nowhere any more; ${to.name} has it now\n`],
   );
   assert.equal((await client.admin.getCluster()).homes[0]?.pinned, '');
@@ -107,14 +106,14 @@ test('S332: a person moves a partition by way of a gateway, and no call fails', 
 });
 
 test('says what it needs', async () => {
-  const usage = await commandHere(registerCluster, ['cluster', 'move', '0']);
-  assert.deepEqual([usage.code, /MEMBER or --anywhere/.test(usage.stderr)], [2, true]);
+  const usage = await command(['cluster', 'move', '0']);
+  assert.deepEqual([usage.exitCode, /MEMBER or --anywhere/.test(usage.stderr)], [2, true]);
 });
 
 test('S332: a sidecar that stands alone moves nothing, and says why', async (t) => {
   const sidecar = await SidecarHere.start(t);
   const args = ['cluster', 'move', '0', 'x', '--address', sidecar.address('grpc')];
-  const { code, stderr } = await commandHere(registerCluster, args);
-  assert.equal(code, 1);
+  const { exitCode, stderr } = await command(args);
+  assert.equal(exitCode, 1);
   assert.match(stderr, /this sidecar stands alone/);
 });

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { TLSSocket } from 'node:tls';
-import { registerStore } from '../../src/cli/store-import.js';
 import { postgresAddress } from '../../src/cluster/postgres/address.js';
 import { PostgresConnection } from '../../src/cluster/postgres/connection.js';
 import { standbysIn } from '../../src/cluster/postgres/standbys.js';
@@ -12,12 +11,12 @@ import { openPostgresRegistry } from '../../src/cluster/registry/postgres/postgr
 import { openPostgresStore } from '../../src/cluster/store/postgres/postgres-store.js';
 import { systemClock } from '../../src/local/clock.js';
 import { JournalError, type JournalProblem } from '../../src/local/journal/journal.js';
+import { command } from '../cli/in-process.js';
 import { until } from '../cli/keyturn-process.js';
 import { itemRow, puts } from '../local/journal/rows.js';
 import { Authority } from '../support/certificates.js';
 import { LossyProxy } from '../support/cluster/lossy-proxy.js';
 import { RawPostgres } from '../support/cluster/raw-postgres.js';
-import { commandHere } from '../support/command-here.js';
 import { needs } from '../support/needed-program.js';
 import { POSTGRES } from '../support/postgres.js';
 import { sharedPostgres } from './postgres-scene.js';
@@ -179,19 +178,19 @@ describe('opening a store in PostgreSQL', needs([POSTGRES]), () => {
       openPostgresStore(url, OPTIONS),
       /has no tables of Keyturn yet, .*keyturn store migrate --store ADDRESS --grant USER/,
     );
-    const migrate = (...more: string[]) => commandHere(registerStore, ['store', 'migrate', '--store', owned, ...more]);
+    const migrate = (...more: string[]) => command(['store', 'migrate', '--store', owned, ...more]);
     assert.match((await migrate('--grant', 'nobody')).stderr, /role "nobody" does not exist/);
     assert.match(
       (await migrate('--grant', 'keyturn')).stdout,
       /are as they should be\nkeyturn has the rights of a sidecar/,
     );
     assert.match(
-      (await commandHere(registerStore, ['store', 'migrate', '--store', 'redis://127.0.0.1'])).stderr,
+      (await command(['store', 'migrate', '--store', 'redis://127.0.0.1'])).stderr,
       /only that of PostgreSQL/,
     );
-    assert.match((await commandHere(registerStore, ['store', 'migrate'])).stderr, /store is missing/);
+    assert.match((await command(['store', 'migrate'])).stderr, /store is missing/);
     await raw.ask('CREATE ROLE other LOGIN');
-    const given = await commandHere(registerStore, ['store', 'migrate', '--store', url, '--grant', 'other']);
+    const given = await command(['store', 'migrate', '--store', url, '--grant', 'other']);
     assert.match(
       given.stderr,
       /the user keyturn of postgres:.* may not give other the rights of a sidecar: no privileges were granted/,

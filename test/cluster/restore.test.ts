@@ -3,11 +3,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { connect, type Keyturn } from '@keyturn/client';
-import { registerCluster } from '../../src/cli/cluster.js';
+import { command } from '../cli/in-process.js';
 import { keyturn, ServeProcess } from '../cli/serve-process.js';
 import { backwards } from '../support/backwards.js';
 import { RawRedis } from '../support/cluster/raw-redis.js';
-import { commandHere } from '../support/command-here.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
 import { SidecarHere } from '../support/sidecar-here.js';
@@ -37,8 +36,7 @@ async function scene(t: TestContext, dies = false) {
   cleanup.after(() => client.close({ timeout: 0 }));
   await allOpen(client);
   const person = await RawRedis.connect({ after: (task) => t.after(task) }, redis.port);
-  const restore = (...args: string[]) =>
-    commandHere(registerCluster, ['cluster', 'restore', ...args, '--json', '--address', address]);
+  const restore = (...args: string[]) => command(['cluster', 'restore', ...args, '--json', '--address', address]);
   const kill = async () => {
     if (!(home instanceof ServeProcess)) throw new TypeError('the home is no process of its own');
     home.signal('SIGKILL');
@@ -98,7 +96,7 @@ test('S339: after FLUSHALL a gateway is asked to restore all, and every item is 
     if (queue === 'q0') assert.ok(Math.min(...tokens) > Math.max(...before), 'tokens grow');
   }
   const again = await restore('3');
-  assert.equal(again.code, 1);
+  assert.equal(again.exitCode, 1);
   assert.match(again.stderr, /nothing to restore: the store has the guard of partition 3/);
 });
 
@@ -112,9 +110,9 @@ test(
     await kill();
     await person.ask('FLUSHALL');
     const outcomes = async (...args: string[]) => {
-      const { code, stdout } = await restore('all', ...args);
+      const { exitCode, stdout } = await restore('all', ...args);
       const { partitions }: Restored = JSON.parse(stdout);
-      return [code, ...new Set(partitions.map(({ outcome }) => outcome)), partitions.length];
+      return [exitCode, ...new Set(partitions.map(({ outcome }) => outcome)), partitions.length];
     };
     assert.deepEqual(await outcomes(), [1, 'no_core', 8]);
     assert.deepEqual(await outcomes('--accept-loss', '--yes'), [0, 'begun_empty', 8]);

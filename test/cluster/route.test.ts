@@ -6,15 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { connect, KeyturnError } from '@keyturn/client';
-import { registerCluster } from '../../src/cli/cluster.js';
+import { command } from '../cli/in-process.js';
 import { keyturn } from '../cli/serve-process.js';
 import { backwards } from '../support/backwards.js';
-import { commandHere } from '../support/command-here.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
 import { SidecarHere } from '../support/sidecar-here.js';
 
-const cluster = (...args: readonly string[]) => commandHere(registerCluster, ['cluster', ...args]);
+const cluster = (...args: readonly string[]) => command(['cluster', ...args]);
 
 async function until<T>(ask: () => Promise<T>, isSo: (answer: T) => boolean): Promise<T> {
   for (;;) {
@@ -49,7 +48,7 @@ test(
     // It has an item: it stays, and the answer says so.
     await client.submit('orders', { key: 'k', itemId: 'one' });
     const inUse = await cluster('route', 'orders', '--group', 'shop', ...at);
-    assert.equal(inUse.code, 1);
+    assert.equal(inUse.exitCode, 1);
     assert.match(inUse.stderr, /queue "orders" cannot be routed anew: it has 1 item; stop what submits to it/);
     const { deliveries } = await client.acquire({ queues: ['orders'], wait: 5_000 });
     const [delivery] = deliveries;
@@ -131,7 +130,7 @@ test(
 
 test('says what it needs', async () => {
   const both = await cluster('route', 'q', '--group', 'a', '--spread', '2');
-  assert.deepEqual([both.code, /either --group or --spread/.test(both.stderr)], [2, true]);
+  assert.deepEqual([both.exitCode, /either --group or --spread/.test(both.stderr)], [2, true]);
   const loss = await cluster('route', 'q', '--accept-loss');
-  assert.deepEqual([loss.code, /--accept-loss changes nothing alone/.test(loss.stderr)], [2, true]);
+  assert.deepEqual([loss.exitCode, /--accept-loss changes nothing alone/.test(loss.stderr)], [2, true]);
 });

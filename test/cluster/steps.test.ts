@@ -3,12 +3,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { connect, type Keyturn, KeyturnError } from '@keyturn/client';
-import { registerCluster } from '../../src/cli/cluster.js';
 import { openStore } from '../../src/cluster/engines/open.js';
 import { PartitionMap } from '../../src/cluster/partitions/partition-map.js';
+import { command } from '../cli/in-process.js';
 import { ServeProcess } from '../cli/serve-process.js';
 import { backwards } from '../support/backwards.js';
-import { commandHere } from '../support/command-here.js';
 import { deferred } from '../support/deferred.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
@@ -82,8 +81,8 @@ test(
       assert.match(error.message, /keyturn cluster finalize/);
       return true;
     });
-    const fixed = await commandHere(registerCluster, ['cluster', 'finalize', '--address', gateway.address('grpc')]);
-    assert.equal(fixed.code, 0, fixed.stderr);
+    const fixed = await command(['cluster', 'finalize', '--address', gateway.address('grpc')]);
+    assert.equal(fixed.exitCode, 0, fixed.stderr);
     // Each sidecar learns of it with its next look at the store.
     await until(
       () =>

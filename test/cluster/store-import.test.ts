@@ -6,11 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { connect, type Keyturn } from '@keyturn/client';
-import { registerStore } from '../../src/cli/store-import.js';
+import { command } from '../cli/in-process.js';
 import { keyturn } from '../cli/serve-process.js';
 import { type Backwards, backwards } from '../support/backwards.js';
 import { RawRedis } from '../support/cluster/raw-redis.js';
-import { commandHere } from '../support/command-here.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
 import { SidecarHere } from '../support/sidecar-here.js';
@@ -32,7 +31,7 @@ interface Scene {
   readonly redis: TestRedis;
   /** Runs a single sidecar on the directory. */
   alone(use: (client: Keyturn) => Promise<void>): Promise<void>;
-  imports(): ReturnType<typeof commandHere>;
+  imports(): ReturnType<typeof command>;
   /** The same as people run it. */
   importsAsProcess(): ReturnType<typeof keyturn>;
   readonly cleanup: Backwards;
@@ -52,7 +51,7 @@ async function scene(t: TestContext, queues = QUEUES): Promise<Scene> {
     redis,
     cluster: () => [...cluster, '--cluster-session', '1s'],
     cleanup,
-    imports: () => commandHere(registerStore, ['store', 'import', data, ...cluster]),
+    imports: () => command(['store', 'import', data, ...cluster]),
     importsAsProcess: () => keyturn(['store', 'import', data, ...cluster]),
     async alone(use) {
       const sidecar = await SidecarHere.start(cleanup, ['--config', config, '--data-dir', data]);
@@ -232,8 +231,8 @@ test(
     // One that ends while it joins may be listed for as long as its session would last.
     await member.logged('joined the cluster');
     await member.stop();
-    const { code, stderr } = await imports();
-    assert.equal(code, 1);
+    const { exitCode, stderr } = await imports();
+    assert.equal(exitCode, 1);
     assert.match(stderr, /queues\.first: has group chain, but in the cluster it has a group of its own/);
     assert.match(stderr, /queues\.spread: has spread 4, but in the cluster it has a group of its own/);
   },
@@ -247,13 +246,13 @@ test('S344: an import goes into an empty cluster alone that nobody is a member o
   const sidecar = await SidecarHere.start(cleanup, cluster());
   await sidecar.logged('joined the cluster');
   const beside = await imports();
-  assert.equal(beside.code, 1);
+  assert.equal(beside.exitCode, 1);
   assert.match(beside.stderr, /the cluster keyturn has members: .*; end them all first/);
   await sidecar.stop();
   // A cluster that was only started is empty.
-  assert.equal((await imports()).code, 0);
+  assert.equal((await imports()).exitCode, 0);
   const twice = await imports();
-  assert.equal(twice.code, 1);
+  assert.equal(twice.exitCode, 1);
   assert.match(twice.stderr, /the cluster keyturn is not empty: it has .* of the queue q.*another cluster\.name/);
   const person = await RawRedis.connect({ after: (task) => t.after(task) }, redis.port);
   assert.equal(await person.ask('EXISTS', 'keyturn:import'), 0, 'and begins nothing that keeps sidecars out');
@@ -272,7 +271,7 @@ test('S344: an import goes into an empty cluster alone that nobody is a member o
     /an import of somewhere into the cluster keyturn .* was cut off; .*run "keyturn store import" again/,
   );
   const repeated = await imports();
-  assert.equal(repeated.code, 0, repeated.stderr);
+  assert.equal(repeated.exitCode, 0, repeated.stderr);
   const last = await SidecarHere.start(cleanup, cluster());
   await last.logged('joined the cluster');
   const client = connect(last.address('grpc'), { transport: 'unary' });
@@ -294,8 +293,8 @@ test(
       await client.submit('a', { itemId: '1', key: 'k' });
       await client.submit('b', { itemId: '2', key: 'k', after: [{ queue: 'a', itemId: '1' }] });
     });
-    const { code, stderr } = await imports();
-    assert.equal(code, 1);
+    const { exitCode, stderr } = await imports();
+    assert.equal(exitCode, 1);
     assert.match(stderr, /item "2" of the queue b waits for "1" of the queue a, .*give both one "group"/);
     const person = await RawRedis.connect({ after: (task) => t.after(task) }, redis.port);
     assert.equal(await person.ask('EXISTS', 'keyturn:record', 'keyturn:import'), 0, 'groups may still be changed');

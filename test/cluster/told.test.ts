@@ -3,17 +3,16 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { connect, KeyturnError } from '@keyturn/client';
-import { registerCluster } from '../../src/cli/cluster.js';
+import { command } from '../cli/in-process.js';
 import { ServeProcess } from '../cli/serve-process.js';
 import { parseExposition } from '../observability/exposition.js';
 import { total } from '../operating/recounted-metrics.js';
 import { backwards } from '../support/backwards.js';
-import { commandHere } from '../support/command-here.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
 import { SidecarHere } from '../support/sidecar-here.js';
 
-const cluster = (...args: readonly string[]) => commandHere(registerCluster, ['cluster', ...args]);
+const cluster = (...args: readonly string[]) => command(['cluster', ...args]);
 
 interface Told {
   readonly name: string;
@@ -53,7 +52,7 @@ test('S302: every sidecar tells who is in the cluster and who decides about what
   const gateway = await SidecarHere.start(cleanup, [...options, '--cluster-weight', '0']);
   const at = ['--address', gateway.address('grpc')];
   const shown = await cluster('--json', ...at);
-  assert.equal(shown.code, 0, shown.stderr);
+  assert.equal(shown.exitCode, 0, shown.stderr);
   const told: Told = JSON.parse(shown.stdout);
   assert.deepEqual(Object.keys(told), ['name', 'partitions', 'store', 'registry', 'members', 'homes', 'routes']);
   const [member] = told.members;
@@ -110,7 +109,7 @@ test('S302: a sidecar that stands alone says that it does', async (t) => {
     assert.deepEqual([error.code, error.reason], ['FAILED_PRECONDITION', 'NO_CLUSTER']);
     return true;
   });
-  const { code, stderr } = await cluster('--address', sidecar.address('grpc'));
-  assert.equal(code, 1);
+  const { exitCode, stderr } = await cluster('--address', sidecar.address('grpc'));
+  assert.equal(exitCode, 1);
   assert.match(stderr, /this sidecar stands alone/);
 });

@@ -5,9 +5,9 @@
 import { pino } from 'pino';
 import { type Sidecar, startSidecar } from '../../src/cli/serve/sidecar.js';
 import { packageVersion } from '../../src/cli/version.js';
-import { loadConfig } from '../../src/config/config.js';
+import { type Flags, loadConfig } from '../../src/config/config.js';
 
-type LogLine = Readonly<Record<string, unknown>>;
+export type LogLine = Readonly<Record<string, unknown>>;
 
 /** Runs tasks when a test ends. */
 interface Cleanup {
@@ -15,7 +15,7 @@ interface Cleanup {
 }
 
 /** Addresses on free ports, and no console unless a test asks for one. */
-const OWN = ['--listen', '127.0.0.1:0', '--http-listen', '127.0.0.1:0', '--console-listen', 'off'];
+const OWN: Flags = { listen: '127.0.0.1:0', httpListen: '127.0.0.1:0', consoleListen: 'off' };
 
 export class SidecarHere {
   readonly lines: LogLine[] = [];
@@ -23,14 +23,19 @@ export class SidecarHere {
   #sidecar: Sidecar | undefined;
 
   /** Resolves when the sidecar listens. @throws CommandFailure, ConfigError as the command does */
-  static async start(cleanup: Cleanup, args: readonly string[] = []): Promise<SidecarHere> {
+  static start(cleanup: Cleanup, args: readonly string[] = []): Promise<SidecarHere> {
+    return SidecarHere.startWith(cleanup, flagsOf(args));
+  }
+
+  /** The same, with flags as the command line hands them over. */
+  static async startWith(cleanup: Cleanup, flags: Flags): Promise<SidecarHere> {
     const here = new SidecarHere();
-    await here.#start(cleanup, args);
+    await here.#start(cleanup, flags);
     return here;
   }
 
-  async #start(cleanup: Cleanup, args: readonly string[]): Promise<void> {
-    const config = loadConfig(flagsOf([...OWN, ...args]), {});
+  async #start(cleanup: Cleanup, flags: Flags): Promise<void> {
+    const config = loadConfig({ ...OWN, ...flags }, {});
     const formatters = { level: (level: string) => ({ level }) };
     const log = pino({ base: null, level: config.server.logLevel, formatters }, { write: (line) => this.#take(line) });
     const version = packageVersion();
@@ -50,6 +55,11 @@ export class SidecarHere {
       if (found !== undefined) return found;
       await new Promise<void>((resolve) => void this.#waiting.add(resolve));
     }
+  }
+
+  /** Resolves when the sidecar answers, rejects with what failed. */
+  async ready(): Promise<void> {
+    await this.#sidecar?.ready;
   }
 
   /** Where the sidecar listens. */

@@ -8,7 +8,7 @@ import { connect, type Keyturn } from '@keyturn/client';
 import { yamlFile } from '../../config/yaml-file.js';
 import { parseExposition, sampleValue } from '../../observability/exposition.js';
 import { healthOf } from '../health.js';
-import { command, type SidecarHere, serveHere } from '../in-process.js';
+import { command, type ServedHere, serveHere } from '../in-process.js';
 import { type Cleanup, keyturn } from '../keyturn-process.js';
 import { ServeProcess } from '../serve-process.js';
 
@@ -22,7 +22,7 @@ function dataDirectory(t: TestContext): string {
 }
 
 /** A sidecar that the test can stop before its end. */
-async function startHere(t: TestContext, dataDir: string): Promise<SidecarHere & { stop(): Promise<void> }> {
+async function startHere(t: TestContext, dataDir: string): Promise<ServedHere & { stop(): Promise<void> }> {
   const tasks: Parameters<Cleanup['after']>[0][] = [];
   const stop = async () => {
     for (const task of tasks.splice(0).reverse()) await task();
