@@ -17,21 +17,26 @@ import { turns } from './turns.js';
 import { workers } from './workers.js';
 import type { World } from './world.js';
 
+/** By which ways the calls of workers come: unary, on a stream, on a stream that said hello. */
+export type Ways = 'every way' | 'unary calls and tied streams' | 'unary calls';
+
 /**
  * @param make gets a clock that stands still until a case moves it
  * @param keeps where what items carry is when their call was answered
  * @param world what stands behind the port: not everything is promised of a cluster
+ * @param ways one is enough where the subject does not know by which way a call came
  */
 export function describeCoordinator(
   name: string,
   make: MakeCoordinator,
   keeps: Keeps = 'in memory',
   world: World = 'alone',
+  ways: Ways = 'every way',
 ): void {
   describeCalls(name, make, keeps, world);
-  // The streams of a cluster are those of its homes: one way to come to them is enough.
-  if (world === 'alone') describeCalls(`${name}, every call on a stream,`, onStreams(make), keeps, world);
-  describeCalls(`${name}, every call on a stream that said hello,`, onTiedStreams(make), keeps, world);
+  if (ways === 'every way') describeCalls(`${name}, every call on a stream,`, onStreams(make), keeps, world);
+  if (ways !== 'unary calls')
+    describeCalls(`${name}, every call on a stream that said hello,`, onTiedStreams(make), keeps, world);
   const set = stageSetter(make);
   describe(`${name} keeps the contract of sessions`, () => {
     sessions(set, world);
@@ -48,7 +53,7 @@ function describeCalls(name: string, make: MakeCoordinator, keeps: Keeps, world:
     items(set, world);
     dependencies(set, world);
     workers(set, world);
-    administration(set, world);
+    administration(set);
     retryNow(set);
     limits(set, keeps, world);
     restarts(make);

@@ -11,4 +11,7 @@ describeCoordinator(
   'LocalCoordinator, all queues durable in LMDB,',
   durableSubject(() => bridge.open()),
   'on disk',
+  'alone',
+  // Over a journal in memory they come by every way. Rows of tied turns are those of the contract of sessions, too.
+  'unary calls',
 );

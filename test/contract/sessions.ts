@@ -396,7 +396,9 @@ export function sessions(set: SetStage, world: World): void {
       const stage = set();
       const stream = tied(stage.coordinator);
       const keys = Array.from({ length: 10_001 }, (_, index) => `k${index}`);
-      for (const key of keys) stream.hold({ key });
+      // In few steps: each of them is a write of its own where everything is kept on disk.
+      for (let at = 0; at < keys.length; at += 1_000) stream.submit(keys.slice(at, at + 1_000).map((key) => ({ key })));
+      for (let taken = 0; taken < keys.length; ) taken += stream.acquire({ maxTurns: 100 }).value.deliveries.length;
       stream.close();
       const { turns, turnCount } = open(stage.coordinator).hello().value;
       assert.equal(turnCount, 10_001);

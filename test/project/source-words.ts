@@ -20,15 +20,25 @@ export interface SourceWords {
   readonly anys: readonly number[];
 }
 
+/** By path and text: several checks ask about the same files, and to parse all of them takes seconds. */
+const known = new Map<string, SourceWords>();
+
 /** @param path says whether there are elements in it (`.tsx`) */
 export function sourceWords(text: string, path = ''): SourceWords {
+  const name = `${path}\n${text}`;
+  const found = known.get(name) ?? wordsIn(text, path);
+  known.set(name, found);
+  return found;
+}
+
+function wordsIn(text: string, path: string): SourceWords {
   const file = parse(text, { sourceType: 'module', plugins: pluginsFor(path), tokens: true });
   const tokens = (file.tokens ?? []).filter(isToken).filter(({ type }) => typeof type !== 'string');
-  return {
-    imports: [...declared(file.program.body), ...called(tokens)],
-    words: wordsOf(tokens),
-    anys: anysOf(file.program),
-  };
+  const words = wordsOf(tokens);
+  const anys: number[] = [];
+  // Most files need no walk through their trees.
+  if (words.some((word) => word.text === 'any')) findAnys(file.program, anys);
+  return { imports: [...declared(file.program.body), ...called(tokens)], words, anys };
 }
 
 /** Of the parser, for a file. */
@@ -69,11 +79,10 @@ function wordsOf(tokens: readonly Token[]): Word[] {
 }
 
 /** By the tree, not by the word: a function may be called `any`. */
-function anysOf(node: unknown): number[] {
-  if (Array.isArray(node)) return node.flatMap(anysOf);
-  if (typeof node !== 'object' || node === null) return [];
-  if ('type' in node && node.type === 'TSAnyKeyword' && isPlaced(node)) return [node.loc.start.line];
-  return Object.values(node).flatMap(anysOf);
+function findAnys(node: unknown, lines: number[]): void {
+  if (typeof node !== 'object' || node === null) return;
+  if ('type' in node && node.type === 'TSAnyKeyword' && isPlaced(node)) lines.push(node.loc.start.line);
+  else for (const part of Object.values(node)) findAnys(part, lines);
 }
 
 interface Placed {

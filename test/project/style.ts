@@ -58,7 +58,9 @@ export function checkTime(files: readonly TextFile[]): readonly string[] {
 }
 
 export function checkNoAny(files: readonly TextFile[]): readonly string[] {
-  return files.flatMap(({ path, text }) =>
+  // Files without the word, most of the tests, are not parsed.
+  const suspects = files.filter(({ text }) => /\bany\b/.test(text));
+  return suspects.flatMap(({ path, text }) =>
     sourceWords(text, path).anys.map(
       (line) => `${path}:${line}: any switches the compiler off; say what it is, or unknown`,
     ),

@@ -38,8 +38,9 @@ export class FakeClock implements Clock {
 
   after(ms: number, task: () => void): () => void {
     const timer = { due: this.#now + Math.max(0, ms), task };
-    const at = this.#timers.findIndex((other) => other.due > timer.due);
-    this.#timers.splice(at < 0 ? this.#timers.length : at, 0, timer);
+    let at = this.#timers.length;
+    while (at > 0 && (this.#timers[at - 1]?.due ?? 0) > timer.due) at -= 1;
+    this.#timers.splice(at, 0, timer);
     return () => {
       const index = this.#timers.indexOf(timer);
       if (index >= 0) this.#timers.splice(index, 1);
