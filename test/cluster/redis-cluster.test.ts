@@ -133,7 +133,7 @@ describe('a real Redis Cluster', needs([REDIS]), () => {
     await assert.rejects(first.home.write(puts([itemRow(999_999)]), 1), isProblem('fenced'));
     master.proxy.cut = undefined;
     await servers.restart();
-    await eventually('it is a replica', () => follows(master));
+    await hasReplica(servers, ownKey('lags', one));
   });
 
   it('S517: with replicas a batch waits for that of its master; auto is one less than the least of the masters has', async (t) => {
@@ -157,7 +157,7 @@ describe('a real Redis Cluster', needs([REDIS]), () => {
     const taken = await claim(auto, { member: 'c', partition: one, expected: writer.home.guard.owner });
     await auto.open(taken).write(puts([itemRow(6)]), 2);
     await servers.restart();
-    await eventually('the replica is there', () => follows(replica));
+    await hasReplica(servers, ownKey('waits', one));
   });
 
   it('S513: a master that stands still is replaced and left; what it says when it goes on again changes nothing', async (t) => {
@@ -177,7 +177,7 @@ describe('a real Redis Cluster', needs([REDIS]), () => {
       process.kill(pid, 'SIGCONT');
     }
     await writer.write(20);
-    await eventually('it is a replica', () => follows(master));
+    await hasReplica(servers, ownKey('stands', one));
     await writer.write(10);
     await writer.isAllIn(await opened(t, servers, 'stands'));
   });
@@ -223,9 +223,10 @@ const MEMBER: Member = {
   routes: 1,
 };
 
-async function follows(node: ClusterNode): Promise<boolean> {
-  const info = String(await node.ask('INFO', 'replication'));
-  return info.includes('role:slave') && info.includes('link_status:up');
+/** As its master sees it: a replica knows that it follows up to a second sooner. */
+async function hasReplica(servers: TestRedisCluster, key: string): Promise<void> {
+  const master = await servers.masterOf(key);
+  await eventually('the replica is there', async () => (await master.ask('WAIT', '1', '100')) === 1);
 }
 
 /** @returns whether its replica has acknowledged nothing since */
