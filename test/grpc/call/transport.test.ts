@@ -59,8 +59,8 @@ test('1,500 waits whose deadline ends on one connection are answered before it, 
   // On the same connection, so its end would be theirs.
   const innocent = start(raw, raw.enQueue, enQueue, 60_000);
   const ended = failureOf(innocent.answer);
-  // Long enough to begin them all on a machine that has much else to do.
-  const waits = Array.from({ length: 1_500 }, () => call(raw, raw.enQueue, enQueue, 20_000));
+  // Long enough to begin them all on a busy machine, and apart, so that it can answer each in time.
+  const waits = Array.from({ length: 1_500 }, (_, at) => call(raw, raw.enQueue, enQueue, 10_000 + at * 10));
   const outcomes = await Promise.allSettled(waits);
   assert.equal((await client.admin.explainKey('q', 'k')).waitingCallers, 1, 'only the other one waits');
   // Client and server share one thread here: those that began first may have been sent too late to be answered in time.

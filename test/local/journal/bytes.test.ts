@@ -13,8 +13,8 @@ import { ALL_KINDS, contentOf, itemRow, puts } from './rows.js';
 
 const CHUNK = 512 * 1_024;
 
-function print(changes: readonly RowChange[]): string {
-  const { writes } = encode(new ByteWriter(), changes, false);
+function print(changes: readonly RowChange[], writer = new ByteWriter()): string {
+  const { writes } = encode(writer, changes, false);
   const lines = writes.map(({ table, key, value }) => {
     const name = typeof key === 'number' ? key : key.toString('hex');
     return `${table} ${name} ${value?.toString('hex') ?? 'removed'}`;
@@ -47,6 +47,14 @@ describe('the bytes of rows', () => {
   for (const value of [-1, 0.5, 2 ** 53, Number.NaN])
     it(`are none for ${value} where a whole number from 0 is wanted`, () =>
       assert.throws(() => new ByteWriter().whole(value), RangeError));
+
+  it('hold nothing of the batch before, where a row leaves bytes free', () => {
+    const writer = new ByteWriter();
+    const rows = ALL_KINDS.filter((row) => row.table === 'items');
+    const first = print(puts(rows), writer);
+    encode(writer, puts([itemRow(1, { content: contentOf('\u00ff'.repeat(10_000)) })]), false);
+    assert.equal(print(puts(rows), writer), first);
+  });
 
   it('stand in memory that the next batch uses again, but for what a large one needed', () => {
     const writer = new ByteWriter();

@@ -55,9 +55,10 @@ export class ByteWriter {
     this.#chunk.writeUInt32LE(value, this.#start + where);
   }
 
+  /** Leaves zeros: the chunk holds what an earlier batch, or an earlier use of the memory, wrote there. */
   skip(bytes: number): void {
     this.#need(bytes);
-    this.#at += bytes;
+    for (const end = this.#at + bytes; this.#at < end; this.#at += 1) this.#chunk[this.#at] = 0;
   }
 
   byte(value: number): void {
