@@ -72,11 +72,13 @@ describe('how often a random test runs', () => {
   it('KEYTURN_FIRST_SEED: seeds from this one on, until the budget is used up', () => {
     env['KEYTURN_FIRST_SEED'] = '42';
     const found: number[] = [];
-    for (const seed of seedsOf(new Printed(), 500, { usual: 4 })) {
+    const printed = new Printed();
+    for (const seed of seedsOf(printed, 500, { usual: 4 })) {
       found.push(seed);
       if (found.length === 9) break;
     }
     assert.deepEqual([found[0], found[8], seedOf(1)], [42, 50, 42]);
+    assert.deepEqual(printed.lines, ['stopped at KEYTURN_SEED=50'], 'for who left the loop with an error');
   });
 
   for (const [name, values] of [

@@ -42,10 +42,13 @@ export function* seedsOf(t: Pick<TestContext, 'diagnostic'>, first: number, amou
   if (only !== undefined) return yield only;
   const begin = seedOf(first);
   const rounds = new Rounds(amount);
+  let seed = begin;
+  let stopped = true;
   try {
-    while (rounds.next()) yield begin + rounds.done - 1;
+    for (; rounds.next(); seed += 1) yield seed;
+    stopped = false;
   } finally {
-    t.diagnostic(`${rounds.report} from seed ${begin} on`);
+    t.diagnostic(stopped ? `stopped at KEYTURN_SEED=${seed}` : `${rounds.report} from seed ${begin} on`);
   }
 }
 
