@@ -1,10 +1,12 @@
 /** The report says what came out, for people, for documentation and for machines. */
-import { deepStrictEqual, match, strictEqual } from 'node:assert/strict';
+import { deepStrictEqual, match, strictEqual, throws } from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { optionsOf } from '../../clients/conformance/options.js';
 import type { Verdict } from '../../clients/conformance/play/play.js';
 import { closingLine, jsonReport, markdownTable, textTable } from '../../clients/conformance/reports/table.js';
+import { chosen } from '../../clients/conformance/run.js';
 import { loadText } from '../../clients/conformance/scenario/load.js';
 
 const TEXT = ['a', 'b'].map((name) => `  - { name: ${name}, contract: "a|b", steps: [{ mark: m }] }`).join('\n');
@@ -46,16 +48,21 @@ test('the report for documentation escapes what would end a cell', () => {
 const MAIN = fileURLToPath(new URL('../../clients/conformance/main.js', import.meta.url));
 
 const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
-  [['--language', 'cobol'], /--language is cobol; allowed are typescript, python, python-sync, go, java/],
-  [['--at-once', '0'], /--at-once is 0; allowed is a whole number from 1 to 64/],
+  [['--at-once', '0'], /^--at-once is 0; allowed is a whole number from 1 to 64$/],
+  [['--budget', 'long'], /^--budget is long; allowed is a whole number from 1 to 36000$/],
+  [['--budget', '9', '--seed', 'x'], /^--seed is x; allowed is a whole number from 0 to 4294967295$/],
   [['--speed', '9'], /--speed/],
-  [['no scenario is called so'], /no scenario has no scenario is called so in its name/],
+  [['no scenario is called so'], /^no scenario has no scenario is called so in its name$/],
 ];
 
-for (const [args, why] of WRONG) {
+for (const [args, message] of WRONG) {
   test(`a wrong argument is told: ${args.join(' ')}`, () => {
-    const { status, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8' });
-    strictEqual(status, 2);
-    match(stderr, why);
+    throws(() => chosen(SCENARIOS, optionsOf(args).words), { name: 'WrongOption', message });
   });
 }
+
+test('a wrong argument ends the program with exit code 2, and says how to call it', () => {
+  const { status, stderr } = spawnSync(process.execPath, [MAIN, '--language', 'cobol'], { encoding: 'utf8' });
+  strictEqual(status, 2);
+  match(stderr, /^--language is cobol; allowed are typescript, python, python-sync, go, java\nusage: /);
+});
