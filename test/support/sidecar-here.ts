@@ -72,6 +72,13 @@ export class SidecarHere {
     return { status: response.status, body: await response.text() };
   }
 
+  /** Ends the sidecar when no turn is live, or after so many ms. */
+  async drain(withinMs: number): Promise<void> {
+    const sidecar = this.#sidecar;
+    this.#sidecar = undefined;
+    await sidecar?.drain(withinMs);
+  }
+
   /** Ends the sidecar without waiting for turns. Its store must be there still. */
   async stop(): Promise<void> {
     const sidecar = this.#sidecar;

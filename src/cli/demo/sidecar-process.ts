@@ -7,7 +7,7 @@ import { CommandFailure } from '../failure.js';
 const MAIN = fileURLToPath(new URL('../../main.js', import.meta.url));
 
 /** How long the sidecar may take to listen, and to end, ms. */
-const LONGEST_START = 20_000;
+const LONGEST_START = 60_000;
 const LONGEST_STOP = 10_000;
 
 /** What it said last is shown when it does not start: so many lines. */

@@ -1,53 +1,47 @@
-/** A sidecar in the process of the test, with all of its parts, on real ports: for who neither kills it nor asks for its exit code. */
-import { pino } from 'pino';
-import { type Sidecar, startSidecar } from '../../../src/cli/serve/sidecar.js';
-import { loadConfig } from '../../../src/config/config.js';
+/** A member in the process of the test, beside members that are killed: it starts when the world says so, and drains. */
 import { type Cleanup, put, temporaryFolder } from '../../cli/keyturn-process.js';
+import { SidecarHere } from '../sidecar-here.js';
 
 const TAIL = 40;
 const DRAINED_WITHIN_MS = 10_000;
 
 export class InnerSidecar {
-  /** The end of what it logged. */
-  readonly log: string[] = [];
-  #sidecar: Sidecar | undefined;
+  #sidecar: SidecarHere | undefined;
 
-  private constructor(private readonly config: string) {}
+  private constructor(
+    private readonly cleanup: Cleanup,
+    private readonly config: string,
+  ) {}
 
   /** @param settings YAML */
   static async make(cleanup: Cleanup, settings: string): Promise<InnerSidecar> {
-    const made = new InnerSidecar(await put(await temporaryFolder(cleanup), 'keyturn.yaml', settings));
-    cleanup.after(() => made.#sidecar?.stop());
-    return made;
+    return new InnerSidecar(cleanup, await put(await temporaryFolder(cleanup), 'keyturn.yaml', settings));
   }
 
-  /** Known once it listens. */
+  /** Known once the sidecar listens. */
   get address(): string {
-    return this.#sidecar?.grpc ?? '';
+    return this.#sidecar?.address('grpc') ?? '';
   }
 
-  /** Resolves when it serves. */
+  /** The last lines. */
+  get log(): readonly string[] {
+    return this.#sidecar?.lines.slice(-TAIL).map((line) => JSON.stringify(line)) ?? [];
+  }
+
+  /** Resolves when the sidecar serves. */
   async start(): Promise<void> {
-    const flags = { config: this.config, listen: '127.0.0.1:0', httpListen: '127.0.0.1:0' };
-    const log = pino({ base: null }, { write: (line: string) => this.#note(line) });
-    const config = loadConfig(flags, { KEYTURN_CONSOLE_LISTEN: 'off' });
-    this.#sidecar = await startSidecar(config, { log, version: 'test' });
-    await this.untilServing();
+    const sidecar = await SidecarHere.startWith(this.cleanup, { config: this.config });
+    this.#sidecar = sidecar;
+    await sidecar.ready();
   }
 
   async untilServing(): Promise<void> {
-    await this.#sidecar?.ready;
+    await this.#sidecar?.ready();
   }
 
   /** Drains it. @returns as an exit code */
   async stop(): Promise<number> {
     await this.#sidecar?.drain(DRAINED_WITHIN_MS);
-    this.#sidecar = undefined;
     return 0;
-  }
-
-  #note(line: string): void {
-    this.log.push(line);
-    if (this.log.length > TAIL) this.log.shift();
   }
 }
