@@ -15,6 +15,8 @@ import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,10 +28,26 @@ final class CertificatesTest {
     private static final String PASSWORD = "nobody's";
 
     @TempDir
-    Path folder;
+    private static Path folder;
+
+    private static Path right;
+    private static Path wrong;
+    private static Sidecar sidecar;
+
+    @BeforeAll
+    static void startSidecar() throws Exception {
+        right = certificate("right");
+        wrong = certificate("wrong");
+        sidecar = Sidecar.start("tls: { cert: " + right + ", key: " + folder.resolve("right.key") + " }");
+    }
+
+    @AfterAll
+    static void stopSidecar() throws Exception {
+        sidecar.close();
+    }
 
     /** A certificate that is its own authority, with its key. */
-    private Path certificate(String name) throws Exception {
+    private static Path certificate(String name) throws Exception {
         Path store = folder.resolve(name + ".p12");
         Process made = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
@@ -47,7 +65,7 @@ final class CertificatesTest {
         return pem(name + ".pem", "CERTIFICATE", keys.getCertificate("it").getEncoded());
     }
 
-    private Path pem(String file, String what, byte[] bytes) throws Exception {
+    private static Path pem(String file, String what, byte[] bytes) throws Exception {
         String text = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(bytes);
         return Files.writeString(
                 folder.resolve(file), "-----BEGIN " + what + "-----\n" + text + "\n-----END " + what + "-----\n");
@@ -56,8 +74,6 @@ final class CertificatesTest {
     @ParameterizedTest
     @EnumSource(KeyturnOptions.TransportKind.class)
     void aTurnThatNoConnectionCameAboutForHasNoPlaceToGiveUp(KeyturnOptions.TransportKind transport) throws Exception {
-        Path right = certificate("right");
-        String tls = "tls: { cert: " + right + ", key: " + folder.resolve("right.key") + " }";
         List<String> asked = new CopyOnWriteArrayList<>();
         Metrics metrics = new Metrics() {
             @Override
@@ -67,32 +83,27 @@ final class CertificatesTest {
         };
         KeyturnOptions options = KeyturnOptions.builder()
                 .transport(transport)
-                .tls(TlsOptions.builder().ca(certificate("wrong")).build())
+                .tls(TlsOptions.builder().ca(wrong).build())
                 // Nothing but the certificate ends the call, however slow the machine is.
                 .sessionTtl(Duration.ofHours(1))
                 .metrics(metrics)
                 .build();
         TurnOptions patient = TurnOptions.builder().waitFor(TurnOptions.FOREVER).build();
-        try (Sidecar sidecar = Sidecar.start(tls)) {
-            Keyturn keyturn = Keyturn.connect(sidecar.address(), options);
-            assertThrows(KeyturnException.class, () -> keyturn.turn("q", "k", patient));
-            keyturn.close();
-            assertEquals(List.of("EnQueue"), asked);
-        }
+        Keyturn keyturn = Keyturn.connect(sidecar.address(), options);
+        assertThrows(KeyturnException.class, () -> keyturn.turn("q", "k", patient));
+        keyturn.close();
+        assertEquals(List.of("EnQueue"), asked);
     }
 
     @ParameterizedTest
     @EnumSource(KeyturnOptions.TransportKind.class)
     void anAuthorityThatDoesNotFitIsToldAtOnceAndIsReadAgainWhenItsFileChanges(KeyturnOptions.TransportKind transport)
             throws Exception {
-        Path right = certificate("right");
-        Path ca = Files.copy(certificate("wrong"), folder.resolve("ca.pem"));
-        String tls = "tls: { cert: " + right + ", key: " + folder.resolve("right.key") + " }";
+        Path ca = Files.copy(wrong, folder.resolve("ca-" + transport + ".pem"));
         KeyturnOptions options =
                 KeyturnOptions.builder().transport(transport).tls(TlsOptions.builder().ca(ca).build()).build();
-        EnQueueRequest request = EnQueueRequest.newBuilder().setQueue("q").setKey("k").setTicket("t").build();
-        try (Sidecar sidecar = Sidecar.start(tls);
-                Keyturn keyturn = Keyturn.connect(sidecar.address(), options)) {
+        EnQueueRequest request = EnQueueRequest.newBuilder().setQueue("q").setKey("k-" + transport).setTicket("t").build();
+        try (Keyturn keyturn = Keyturn.connect(sidecar.address(), options)) {
             KeyturnException error = assertThrows(KeyturnException.class, () -> keyturn.turn("q", "k"));
             assertEquals(Status.Code.UNAVAILABLE, error.code());
             assertTrue(error.getMessage().startsWith("no connection over TLS: the certificate of the sidecar"), error.getMessage());
