@@ -13,13 +13,13 @@ import * as build from '../support/builders.js';
 import { FIRST_WALL } from '../support/fake-clock.js';
 import { atOnce, carry, isAnswer, okay } from './stage.js';
 
-/** `KEYTURN_CYCLES=100000 node --test dist/test/core/memory.test.js` looks five times as closely. */
-const CYCLES = Number(process.env['KEYTURN_CYCLES'] ?? 20_000);
+/** `KEYTURN_CYCLES=100000 node --test dist/test/core/memory.test.js` looks eight times as closely. */
+const CYCLES = Number(process.env['KEYTURN_CYCLES'] ?? 12_000);
 /** Until every memory that has a limit is full. */
 const WARM_UP = 5_000;
 /** What a look at the heap may be wrong by, all in all. An entry that is kept in a Map has 16 bytes and more. */
-const NOISE = 160_000;
-const LOOKS = 2;
+const NOISE = 96_000;
+const LOOKS = 3;
 
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
