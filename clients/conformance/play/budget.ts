@@ -11,7 +11,7 @@ export interface BudgetSettings {
   readonly seed: number;
 }
 
-export interface Skipped {
+interface Skipped {
   readonly language: string;
   readonly scenarios: readonly Scenario[];
 }
@@ -63,7 +63,7 @@ export class Budget {
 }
 
 /** The scenarios of one language, in their order. */
-export class Share {
+class Share {
   readonly #left: Scenario[];
   #begun = 0;
 

@@ -10,7 +10,8 @@ import { LogTail } from './log-tail.js';
 const ROOT = new URL('../../../../', import.meta.url);
 const MAIN = process.env['KEYTURN_SIDECAR_MAIN'] ?? fileURLToPath(new URL('dist/src/main.js', ROOT));
 const WITH_PARENT = new URL('./ends-with-parent.js', import.meta.url).href;
-const STARTING_MS = 30_000;
+/** It only guards against hanging: on a busy machine a sidecar takes half a minute. */
+const STARTING_MS = 60_000;
 
 /** Its own settings only: not those of the machine. */
 const ENVIRONMENT: NodeJS.ProcessEnv = {
