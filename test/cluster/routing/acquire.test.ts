@@ -134,6 +134,19 @@ describe('Acquire over several homes', () => {
     assert.deepEqual(waiting(stage, queues[1]), ['b']);
   });
 
+  it('S255: max_turns binds an Acquire with a ticket too, over several homes and in a queue that is spread', () => {
+    const stage = new RoutingStage({ routes: { wide: { group: 'wide', spread: 4 } } });
+    const queues = stage.queues();
+    for (const queue of [...queues, 'wide']) submit(stage, queue, ...'abcdefgh');
+    const counts = [queues, ['wide']].flatMap((of) =>
+      [1, 2].map((maxTurns) => stage.acquire({ queues: of, ticket: `${of.length} ${maxTurns}`, maxTurns }).value),
+    );
+    assert.deepEqual(
+      counts.map(({ deliveries }) => deliveries.length),
+      [1, 2, 1, 2],
+    );
+  });
+
   it('S15: of two open calls with one ticket the older gets an empty answer', () => {
     const { stage, queues } = four();
     const older = stage.acquire({ queues, ticket: 't', wait: 60_000 });
