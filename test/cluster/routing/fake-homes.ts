@@ -78,6 +78,8 @@ export class FakeHome implements Coordinator {
   isShut = false;
   /** It is the home, and refuses. */
   trouble: Refusal | undefined;
+  /** In place of answers, as if what was decided could not be written: turns are taken back. */
+  refuseAnswers: Refusal | undefined;
   readonly #onTheWay: (() => void)[] = [];
   readonly #open = new Set<OpenCall<unknown>>();
   readonly #calls: Calls;
@@ -227,6 +229,11 @@ class OpenCall<A> implements Reply<A>, Pending {
 
   answer(value: A): boolean {
     this.#isDecided = true;
+    const refusal = this.home.refuseAnswers;
+    if (refusal !== undefined) {
+      this.refuse(refusal);
+      return false;
+    }
     return this.home.send(() => this.#end() && this.reply.answer(value), turnsOf(value));
   }
 
