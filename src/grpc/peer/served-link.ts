@@ -1,8 +1,4 @@
-/**
- * A link of a gateway, on the side of the home: gives its calls to the coordinators of their partitions, and brings back
- * what they say.
- */
-
+/** A link of a gateway, on the side of the home: gives its calls to the homes of partitions, and brings back what they say. */
 import type { Coordinator, Notice, Refusal, SessionStamp, Turn } from '../../coordinator.js';
 import { report } from '../call/handler.js';
 import { helloRequest } from '../convert/requests.js';
@@ -26,6 +22,7 @@ import type { WireReader } from './codec/wire-reader.js';
 import { askDeliver } from './deliver-messages.js';
 import { stepOf } from './hand-over-step.js';
 import { Lane } from './lane.js';
+import { LateNotices } from './late-notices.js';
 import { BEAT, LARGE_BYTES, LARGE_LANE, MOST_OPEN, MOST_UNSENT, SMALL_LANE } from './limits.js';
 import { CANCELLED, failed, noHome, notHere, tooManyCalls, unlikeRoutes } from './refusals.js';
 import { ServedAdministration } from './served-administration.js';
@@ -57,6 +54,7 @@ export class ServedLink implements CallSink, SessionSink {
   readonly #refusals = new RefusalBytes();
   readonly #admin: ServedAdministration;
   readonly #audit: ServedAudit;
+  readonly #late: LateNotices;
   /** Of the answer in hand. */
   readonly #turns: Turn[] = [];
   #spare: ServedCall | undefined;
@@ -74,6 +72,7 @@ export class ServedLink implements CallSink, SessionSink {
     this.large.waitsFor = this.small;
     this.small.onDone = this.large.work;
     this.#sessions = new ServedSessions(this);
+    this.#late = new LateNotices(context.scheduler, (told) => this.#undeliverable(told));
     this.#admin = new ServedAdministration(this.#audit, {
       home: (partition) => context.home(partition),
       refuse: (id, refusal) => this.#refuse(id, refusal),
@@ -210,7 +209,7 @@ export class ServedLink implements CallSink, SessionSink {
         return this.#cancel(first, second !== 0, third !== 0);
       }
       case ASK.undeliverable:
-        return this.#undeliverable(readUndeliverable(from));
+        return this.#late.take(readUndeliverable(from));
       case ASK.adminCalls:
         return this.#admin.ask(from, this.openCalls, unlike);
       case ASK.watches:
@@ -323,10 +322,13 @@ export class ServedLink implements CallSink, SessionSink {
     });
   }
 
-  #undeliverable({ session, partition, turns, unwanted }: UndeliverableTold): void {
+  /** @returns false: its partition is not open here */
+  #undeliverable({ session, partition, turns, unwanted }: UndeliverableTold): boolean {
     const home = this.context.home(partition);
     const at = session === 0 ? undefined : this.#sessions.get(session);
-    this.#attempt(() => (at ?? home)?.undeliverable(turns, unwanted));
+    // A session of a home of before has nobody who takes the turns back.
+    this.#attempt(() => (home !== undefined && at?.isAt(home) ? at : home)?.undeliverable(turns, unwanted));
+    return home !== undefined;
   }
 
   /** Calls that come on no session have no order among each other. */
