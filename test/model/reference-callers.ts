@@ -111,7 +111,6 @@ function repeatAccept(world: World, lane: Lane, turn: LiveTurn, asked: Asked): H
     turn.lease = asked.lease ?? turn.lease;
     world.handOver(lane, turn, asked.call.stream, asked.lease);
   } else {
-    turn.repeated = true;
     movesTo(world, lane, turn, asked.call.stream, asked.lease);
   }
   world.told([{ lane, turn }], asked.call.accept(turnView(lane, turn, world)));

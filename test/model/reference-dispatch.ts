@@ -84,7 +84,6 @@ function repeatDeliveries(
 ): void {
   for (const { lane, turn } of live) {
     if (turn.heldForTicket === undefined) {
-      turn.repeated = true;
       movesTo(world, lane, turn, stream, lease);
     } else {
       turn.lease = lease ?? turn.lease;

@@ -153,7 +153,7 @@ export function breaks(world: World, stream: ModelStream): void {
 export function neverArrived(world: World, turns: readonly TurnRef[]): void {
   for (const { queue, key, token } of turns) {
     const lane = world.laneOfToken(world.queue(queue), key, token);
-    if (lane?.turn?.token === token && !lane.turn.repeated) world.takeBack(lane, lane.turn);
+    if (lane?.turn?.token === token) world.lost(lane, lane.turn);
   }
 }
 

@@ -107,10 +107,8 @@ export interface LiveTurn {
   until: number;
   holdUntil: number;
   heldForTicket: string | undefined;
-  /** An answer that told of it arrived. */
-  known: boolean;
-  /** It was told once more, by its ticket, to one who has it already. */
-  repeated: boolean;
+  /** Answers that told of it and are not known to be lost. */
+  answers: number;
   /** Who has it: the session it is tied to, and the stream it was given on. */
   session: ModelSession | undefined;
   stream: ModelStream | undefined;

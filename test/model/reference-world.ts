@@ -423,8 +423,7 @@ export class World {
       until: 0,
       holdUntil: Number.POSITIVE_INFINITY,
       heldForTicket: undefined,
-      known: false,
-      repeated: false,
+      answers: 0,
       session: undefined,
       stream: undefined,
       tiedAt: undefined,
@@ -462,7 +461,7 @@ export class World {
   /** S12, S13: kept for the ticket of one who is not there. */
   hold(lane: Lane, turn: LiveTurn, until = this.#now + lane.queue.policy.ticketTtl): void {
     leaves(this, turn);
-    turn.known = false;
+    turn.answers = 0;
     turn.heldForTicket = turn.caller?.ticket ?? turn.dispatchTicket;
     this.liveUntil(lane, turn, until);
   }
@@ -498,16 +497,18 @@ export class World {
 
   /** The turns of one answer, and whether it arrived. */
   told(turns: readonly { readonly lane: Lane; readonly turn: LiveTurn }[], arrived: boolean): void {
-    for (const { turn } of turns) turn.known ||= arrived;
+    for (const { turn } of turns) turn.answers += 1;
     if (arrived) return;
     this.#undelivered.push(() => {
-      for (const { lane, turn } of turns) if (!turn.known) this.takeBack(lane, turn);
+      for (const { lane, turn } of turns) this.lost(lane, turn);
     });
   }
 
-  /** S13. The turn may have ended meanwhile. Nobody knows of it, so nobody is told. */
-  takeBack(lane: Lane, turn: LiveTurn): void {
+  /** S13. The turn may have ended meanwhile. If no other answer told of it nobody knows of it, so nobody is told. */
+  lost(lane: Lane, turn: LiveTurn): void {
     if (lane.turn !== turn) return;
+    if (turn.heldForTicket === undefined) turn.answers -= 1;
+    if (turn.answers > 0) return;
     leaves(this, turn);
     if ((turn.caller?.ticket ?? turn.dispatchTicket) !== undefined) this.hold(lane, turn);
     else this.#giveBackUnseen(lane, givenBack(turn));

@@ -4,10 +4,12 @@ import { ClusterCoordinator } from '../../src/cluster/routing/cluster-coordinato
 import type { Route } from '../../src/cluster/store/cluster-store.js';
 import type { Coordinator, CoordinatorSettings } from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
-import { LocalCoordinator } from '../../src/local/coordinator.js';
+import type { Gate } from '../../src/local/gate.js';
+import { HomeCoordinator } from '../../src/local/home.js';
 import { promptClock, promptJournal } from './prompt-journal.js';
 
 export const PARTITIONS = 64;
+const OPEN: Gate = { until: Number.POSITIVE_INFINITY, mayAnswer: () => true };
 
 export function clusterOf(
   settings: CoordinatorSettings,
@@ -39,10 +41,10 @@ export function clusterOf(
   });
 }
 
-export function homeOf(settings: CoordinatorSettings, clock: Clock, number: number, of: number): Coordinator {
+export function homeOf(settings: CoordinatorSettings, clock: Clock, number: number, of: number): HomeCoordinator {
   const partition = { number, of, tokenFloor: 1 };
-  const options = { clock: promptClock(clock), seed: 1, journal: promptJournal(), partition };
-  const home = new LocalCoordinator(settings, options);
+  const options = { clock: promptClock(clock), seed: 1, journal: promptJournal(), partition, gate: OPEN };
+  const home = new HomeCoordinator(settings, options);
   // There is nothing on the disk yet: it is ready before this returns.
   void home.recover();
   return home;

@@ -8,7 +8,7 @@ import type { OpenCall } from './open-call.js';
 import { type Source, Target } from './target.js';
 
 /** Turns that nobody learnt of are ended by their home, if there is one again by then, ms. */
-const UNDELIVERED_FOR = 10_000;
+export const UNDELIVERED_FOR = 10_000;
 
 export interface RouterOptions {
   readonly homes: Homes;

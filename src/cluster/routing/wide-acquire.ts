@@ -3,11 +3,10 @@ import type { OpenCall } from './open-call.js';
 import type { Router } from './router.js';
 import { AcquireCall } from './single-calls.js';
 import type { Source } from './target.js';
+import { pauseAfter, TicketRelease } from './ticket-release.js';
 
 /** How long homes are asked what a ticket was given before, ms. */
 const RECALL = 1_000;
-/** A home that refused is not asked again sooner, ms. */
-const LEAST_PAUSE = 50;
 
 /** Queues of the call by partition. */
 type AcquireParts = ReadonlyMap<number, readonly string[]>;
@@ -210,7 +209,7 @@ export class WideAcquire implements Pending, OpenCall {
   }
 
   #askLater(part: Part): void {
-    const pause = Math.max(LEAST_PAUSE, retryAfter(part.refusal));
+    const pause = pauseAfter(part.refusal);
     if (pause >= this.#left()) return;
     part.pause = this.router.clock.after(pause, () => {
       part.pause = undefined;
@@ -240,7 +239,10 @@ export class WideAcquire implements Pending, OpenCall {
     // Before the answer: who asks again at once must not stand behind calls that are over.
     // Nothing is kept for the ticket there: a turn that is on its way is nobody's, and would stand still for `ticket_ttl`.
     for (const part of this.#parts) part.stop();
-    return this.reply.answer({ deliveries });
+    const isHeard = this.reply.answer({ deliveries });
+    // Behind the answer: an answer that reaches nobody keeps the ticket.
+    if (isHeard) for (const part of this.#parts) part.release();
+    return isHeard;
   }
 
   #end(at: 'over' | 'given_up'): void {
@@ -276,6 +278,8 @@ class Part implements Reply<AcquireAnswer> {
   /** Calls off the time until it is asked again. */
   pause: (() => void) | undefined;
   #call: AcquireCall | undefined;
+  /** Its home refused it, and may have given turns to the ticket all the same. */
+  #isUnknown = false;
   /** Set anew with each question: the answer to an older one is no answer to this one. */
   #question = 0;
 
@@ -317,11 +321,21 @@ class Part implements Reply<AcquireAnswer> {
   }
 
   answer(answer: AcquireAnswer): boolean {
+    this.#isUnknown = false;
     return this.whole.answered(this, answer);
   }
 
   refuse(refusal: Refusal): void {
+    if (refusal.kind === 'store_unavailable') this.#isUnknown = true;
     this.whole.refused(this, refusal);
+  }
+
+  /** The call was answered from elsewhere: turns that its ticket may have here would stand still for `ticket_ttl`. */
+  release(): void {
+    const { router, source, request } = this.whole;
+    if (!this.#isUnknown || request.ticket === undefined) return;
+    this.#isUnknown = false;
+    new TicketRelease(router, source, this.partition, { ...request, queues: this.queues, maxTurns: 0, wait: 0 }).ask();
   }
 
   /**
@@ -342,8 +356,4 @@ class Part implements Reply<AcquireAnswer> {
 /** Asking again, or elsewhere, would be answered in the same way. */
 function isForGood({ kind }: Refusal): boolean {
   return kind === 'no_such_queue' || kind === 'bad_request' || kind === 'other_group';
-}
-
-function retryAfter(refusal: Refusal | undefined): number {
-  return refusal !== undefined && 'retryAfter' in refusal ? refusal.retryAfter : 0;
 }

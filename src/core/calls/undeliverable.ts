@@ -5,6 +5,7 @@ import { currentLaneOfToken } from '../lane/current-lanes.js';
 import { NEVER_HANDED_OUT, settle } from '../lane/settle.js';
 import { holdForTicket } from '../lane/turns.js';
 import { turnOf } from '../state/lane.js';
+import type { Turn } from '../state/records.js';
 import { ABANDONED, type SettledBy } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
 
@@ -23,12 +24,19 @@ export function undeliverable(state: CoreState, refs: readonly TurnRef[], unwant
     const queue = state.queues.get(name);
     const lane = queue && currentLaneOfToken(state, queue, key, token, now);
     const turn = lane === undefined ? undefined : turnOf(lane);
-    // `known`: the worker came back with the ticket. It knows the turn, though this one answer was lost.
-    if (turn?.token !== token || turn.handed === 'known') continue;
+    if (turn?.token !== token || mayBeKnown(turn)) continue;
     if (turn.ticket !== undefined && !unwanted) holdForTicket(state, turn, now);
     // As if its worker had given it back: if the worker does after all, that is a repeated call, and harmless.
     else settle(state, turn, NEVER_HANDED_OUT, turn.assignment.kind === 'items' ? RELEASED : ABANDONED, now);
   }
+}
+
+/** One answer is lost. Another one that gave the turn may have arrived, or may arrive: the worker knows the turn by it. */
+function mayBeKnown(turn: Turn): boolean {
+  if (turn.handed === 'kept') return false;
+  turn.answers -= 1;
+  turn.lane.queue.changes?.turn(turn.lane, turn.token);
+  return turn.answers > 0;
 }
 
 /** How the end of such a turn with items is remembered: as a Nack that released all of them. */

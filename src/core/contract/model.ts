@@ -147,6 +147,7 @@ export interface AcquireRequest {
   readonly key: string | undefined;
   readonly consumerId: string;
   readonly ticket: string | undefined;
+  /** 0: no turn is taken, the answer has the turns of the ticket alone (S15). */
   readonly maxTurns: number;
   readonly maxItemsPerTurn: number;
   readonly wait: number;

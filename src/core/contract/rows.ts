@@ -150,6 +150,7 @@ export interface TurnRow extends TokenRow {
   readonly end: number | undefined;
   /** Instant of the end by `max_hold`. */
   readonly latestEnd: number | undefined;
+  /** `known`: several answers gave it, so after a start no lost one ends it. */
   readonly handed: 'kept' | 'given' | 'known';
   /** The session it is tied to. */
   readonly session: string | undefined;

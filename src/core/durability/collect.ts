@@ -193,7 +193,7 @@ class Writer {
 
   /** A tied turn has no `end`: its session has it. A restart gives the session its whole `ttl` (S51). */
   #turn(lane: Lane, turn: Turn): TurnRow {
-    const { consumerId, lease, since, latestEnd, handed } = turn;
+    const { consumerId, lease, since, latestEnd } = turn;
     const { queue, key } = lane;
     const session = this.#sessionOf(turn);
     const end = session === undefined ? this.#endOf(turn) : undefined;
@@ -212,7 +212,7 @@ class Writer {
       since: this.#instant(since),
       end: end === undefined ? undefined : this.#instant(end),
       latestEnd: latestEnd === undefined ? undefined : this.#instant(latestEnd),
-      handed,
+      handed: turn.answers > 1 ? 'known' : turn.handed,
       session,
     };
   }

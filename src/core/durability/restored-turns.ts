@@ -179,7 +179,8 @@ export class RestoredTurns {
     const started = this.restored.moment(since);
     const age = epoch ?? lane.queue.holds.start(now, token);
     const turn = new Turn(lane, token, pending.toAssignment(), consumerId, ticket, lease, started, latest, age);
-    turn.handed = row.handed;
+    turn.handed = row.handed === 'kept' ? 'kept' : 'given';
+    if (row.handed === 'known') turn.answers = Number.POSITIVE_INFINITY;
     turn.fromBefore = true;
     lane.spare = turn;
     install(state, lane, turn);

@@ -161,8 +161,8 @@ function handOver(state: CoreState, turn: Turn, on: Stream | undefined, lease: n
 
 /**
  * A ticket comes back to its turn. A turn that was held for the ticket is handed over, and its lease starts. Any other
- * is told again as it is, and nothing is renewed (S11). From then on it is `known`: an answer that is lost does not end
- * it.
+ * is told again as it is, and nothing is renewed (S11). Its end needs the loss of both answers, because the worker may have
+ * either (S13).
  */
 export function tellAgain(
   state: CoreState,
@@ -174,7 +174,7 @@ export function tellAgain(
   turn.lane.queue.changes?.turn(turn.lane, turn.token);
   countAnew(turn);
   if (turn.handed === 'kept') return handOver(state, turn, on, lease, now);
-  turn.handed = 'known';
+  turn.answers += 1;
   moveTo(state, turn, on, lease, now);
 }
 

@@ -1,7 +1,7 @@
 import type { Epoch } from '../structures/hold-epochs.js';
 
-/** Nobody has it yet, it was handed out, or its worker came back with the ticket: see {@link TurnFields.handed}. */
-type Handed = 'kept' | 'given' | 'known';
+/** Nobody has it yet, or it was handed out: see {@link TurnFields.handed}. */
+type Handed = 'kept' | 'given';
 
 /**
  * What of a turn is kept in another form than it is read, because there are a million of them (ADR 055): its token and its
@@ -85,10 +85,7 @@ export class TurnFields<Watch, Parked> {
     this.#rare.fromBefore = fromBefore;
   }
 
-  /**
-   * `kept`: nobody has the turn yet, it waits for the ticket of an absent caller. `given`: it was handed out. `known`: its
-   * worker has come back with the ticket, so it knows the turn even if this repeated answer is lost.
-   */
+  /** `kept`: nobody has the turn yet, it waits for the ticket of an absent caller. `given`: it was handed out. */
   get handed(): Handed {
     return this.#rare?.handed ?? 'given';
   }
@@ -97,6 +94,21 @@ export class TurnFields<Watch, Parked> {
     if (handed === 'given' && this.#rare === undefined) return;
     this.#rare ??= new RareOfTurn();
     this.#rare.handed = handed;
+    this.#rare.answers = handed === 'given' ? 1 : 0;
+  }
+
+  /**
+   * Answers that gave this turn and are not known to be lost: its ticket may have asked for it again. While there is one its
+   * worker may know the turn. Infinity: nobody knows how many there were before a restart.
+   */
+  get answers(): number {
+    return this.#rare?.answers ?? 1;
+  }
+
+  set answers(answers: number) {
+    if (answers === 1 && this.#rare === undefined) return;
+    this.#rare ??= new RareOfTurn();
+    this.#rare.answers = answers;
   }
 
   get watch(): Watch | undefined {
@@ -130,6 +142,7 @@ class RareOfTurn<Watch, Parked> {
   parked: Parked | undefined = undefined;
   latestEnd: number | undefined = undefined;
   handed: Handed = 'given';
+  answers = 1;
   renewals = 0;
   fromBefore = false;
 }

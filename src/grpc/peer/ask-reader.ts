@@ -1,8 +1,12 @@
 /** What a gateway asks, read from its entries. */
 import type { SessionStamp, TurnRef } from '../../coordinator.js';
+import type { Caller } from '../convert/deadline.js';
+import { acquireRequest, enQueueRequest } from '../convert/requests.js';
+import type { Check } from '../convert/validate.js';
 import { DeliverCall, LeaderCall } from '../gen/keyturn/peer/v1/peer.js';
 import * as wire from '../gen/keyturn/v1/coordinator.js';
 import type { Command, FastDecoder } from '../session/codec/fast-decoder.js';
+import { type Asked, kindOf } from '../session/commands.js';
 import { readTurnRef } from './codec/answers.js';
 import { CALL } from './codec/entries.js';
 import type { WireReader } from './codec/wire-reader.js';
@@ -13,6 +17,8 @@ export interface CallHead {
   partition: number;
   /** Unset: no bound. */
   maxWait: number | undefined;
+  /** An Acquire asks for the turns of its ticket alone. */
+  takesNone: boolean;
   principal: string;
   /** Of a hello. */
   stamp: SessionStamp | undefined;
@@ -31,6 +37,7 @@ export class CallReader {
     session: 0,
     partition: 0,
     maxWait: undefined,
+    takesNone: false,
     principal: '',
     stamp: undefined,
     command: undefined,
@@ -45,6 +52,7 @@ export class CallReader {
     head.session = 0;
     head.partition = 0;
     head.maxWait = undefined;
+    head.takesNone = false;
     head.principal = '';
     head.stamp = undefined;
     let stampAt = 0;
@@ -57,6 +65,7 @@ export class CallReader {
       else if (field === CALL.partition) head.partition = from.number();
       else if (field === CALL.command) head.command = this.#command(from);
       else if (field === CALL.maxWait) head.maxWait = boundOf(from.number());
+      else if (field === CALL.takesNone) head.takesNone = from.flag();
       else if (field === CALL.principal) head.principal = principalOf(from);
       else if (field === CALL.stampAt) stampAt = from.number();
       else if (field === CALL.leader) head.leader = LeaderCall.decode(from.window());
@@ -75,6 +84,17 @@ export class CallReader {
     from.skipTo(end);
     return command;
   }
+}
+
+/** A gateway has looked at deadlines and named who asks. */
+export const NO_CALLER: Caller = { getPeer: () => '', getDeadline: () => Number.POSITIVE_INFINITY, waiting: 0 };
+
+/** The request as the port has it: with what stands beside its message, which cannot say it. */
+export function readRequest(call: Asked, { maxWait, takesNone }: CallHead, check: Check): unknown {
+  if (call.$case === 'enqueue' && maxWait !== undefined)
+    return { ...enQueueRequest(call.value, check, NO_CALLER), maxWait };
+  if (call.$case === 'acquire' && takesNone) return { ...acquireRequest(call.value, check, NO_CALLER), maxTurns: 0 };
+  return kindOf(call).read(call.value, check, NO_CALLER);
 }
 
 function deliverOf(value: DeliverCall): NonNullable<CallHead['deliver']> {

@@ -35,9 +35,12 @@ export interface Beside {
   readonly stamp?: SessionStamp | undefined;
   /** Who asks. What workers ask goes without it: their ids bear the name, and nothing else of it matters to the home. */
   readonly principal?: string | undefined;
+  /** An Acquire that asks for the turns of its ticket alone. */
+  readonly takesNone?: boolean;
 }
 
 const NOTHING_BESIDE: Beside = Object.freeze({});
+const TAKES_NONE: Beside = Object.freeze({ takesNone: true });
 
 /** The calls of workers for one partition of another sidecar. */
 export abstract class RemoteCalls implements Calls, CallOwner {
@@ -70,7 +73,7 @@ export abstract class RemoteCalls implements Calls, CallOwner {
   }
 
   acquire(request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
-    return this.ask(ACQUIRE, request, reply);
+    return this.ask(ACQUIRE, request, reply, request.maxTurns === 0 ? TAKES_NONE : NOTHING_BESIDE);
   }
 
   ack(request: AckRequest, reply: Reply<AckAnswer>): Waiting {
@@ -117,7 +120,7 @@ export abstract class RemoteCalls implements Calls, CallOwner {
     call: OpenCall<A>,
     kind: Kind<R, A>,
     request: R,
-    { maxWait, stamp, principal }: Beside,
+    { maxWait, stamp, principal, takesNone = false }: Beside,
   ): void {
     const handle = this.handle(life);
     const id = life.keep(call);
@@ -132,13 +135,15 @@ export abstract class RemoteCalls implements Calls, CallOwner {
       out.number(CALL.partition, this.partition);
       if (maxWait !== undefined) out.number(CALL.maxWait, Math.ceil(Math.max(0, maxWait)) + 1);
       if (principal !== undefined) out.text(CALL.principal, principal);
+      out.flag(CALL.takesNone, takesNone);
       const command = out.open(kind.entry);
       out.number(1, id);
       kind.write(out, request);
       out.close(command);
       if (stamp !== undefined) {
         out.number(CALL.stampAt, stamp.at);
-        out.text(CALL.stampBy, stamp.by);
+        // An empty one is not the same as none.
+        out.message(CALL.stampBy, Buffer.from(stamp.by));
       }
       out.close(start);
     } catch (error) {

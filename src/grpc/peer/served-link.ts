@@ -1,24 +1,28 @@
-/**
- * A link of a gateway, on the side of the home: gives its calls to the coordinators of their partitions, and brings back
- * what they say.
- */
-
+/** A link of a gateway, on the side of the home: gives its calls to the homes of partitions, and brings back what they say. */
 import type { Coordinator, Notice, Refusal, SessionStamp, Turn } from '../../coordinator.js';
 import { report } from '../call/handler.js';
-import type { Caller } from '../convert/deadline.js';
-import { enQueueRequest, helloRequest } from '../convert/requests.js';
+import { helloRequest } from '../convert/requests.js';
 import type * as wire from '../gen/keyturn/v1/coordinator.js';
 import { writeNotice } from '../session/codec/answers.js';
 import { FastDecoder } from '../session/codec/fast-decoder.js';
 import type { WireWriter } from '../session/codec/wire-writer.js';
 import { type Asked, HELLO, kindOf } from '../session/commands.js';
-import { type CallHead, CallReader, readNumbers, readUndeliverable, type UndeliverableTold } from './ask-reader.js';
+import {
+  type CallHead,
+  CallReader,
+  NO_CALLER,
+  readNumbers,
+  readRequest,
+  readUndeliverable,
+  type UndeliverableTold,
+} from './ask-reader.js';
 import { ASK, TELL, writeBytes, writeNumbers } from './codec/entries.js';
 import { RefusalBytes } from './codec/refusals.js';
 import type { WireReader } from './codec/wire-reader.js';
 import { askDeliver } from './deliver-messages.js';
 import { stepOf } from './hand-over-step.js';
 import { Lane } from './lane.js';
+import { LateNotices } from './late-notices.js';
 import { BEAT, LARGE_BYTES, LARGE_LANE, MOST_OPEN, MOST_UNSENT, SMALL_LANE } from './limits.js';
 import { CANCELLED, failed, noHome, notHere, tooManyCalls, unlikeRoutes } from './refusals.js';
 import { ServedAdministration } from './served-administration.js';
@@ -36,8 +40,6 @@ interface ServedListener {
   tooMuch(bytes: number): void;
 }
 
-/** A gateway has looked at deadlines and named who asks. */
-const NO_CALLER: Caller = { getPeer: () => '', getDeadline: () => Number.POSITIVE_INFINITY, waiting: 0 };
 const AT_ONCE = 1_000;
 const NO_CALL = Object.freeze({ id: 0, call: undefined });
 const PATH = 'keyturn.peer.v1.PeerService/Link';
@@ -52,6 +54,7 @@ export class ServedLink implements CallSink, SessionSink {
   readonly #refusals = new RefusalBytes();
   readonly #admin: ServedAdministration;
   readonly #audit: ServedAudit;
+  readonly #late: LateNotices;
   /** Of the answer in hand. */
   readonly #turns: Turn[] = [];
   #spare: ServedCall | undefined;
@@ -69,6 +72,7 @@ export class ServedLink implements CallSink, SessionSink {
     this.large.waitsFor = this.small;
     this.small.onDone = this.large.work;
     this.#sessions = new ServedSessions(this);
+    this.#late = new LateNotices(context.scheduler, (told) => this.#undeliverable(told));
     this.#admin = new ServedAdministration(this.#audit, {
       home: (partition) => context.home(partition),
       refuse: (id, refusal) => this.#refuse(id, refusal),
@@ -205,7 +209,7 @@ export class ServedLink implements CallSink, SessionSink {
         return this.#cancel(first, second !== 0, third !== 0);
       }
       case ASK.undeliverable:
-        return this.#undeliverable(readUndeliverable(from));
+        return this.#late.take(readUndeliverable(from));
       case ASK.adminCalls:
         return this.#admin.ask(from, this.openCalls, unlike);
       case ASK.watches:
@@ -247,7 +251,7 @@ export class ServedLink implements CallSink, SessionSink {
   }
 
   #begin(served: ServedCall, head: CallHead, home: Coordinator): void {
-    const { session, partition, maxWait, stamp, command, leader, deliver, principal } = head;
+    const { session, partition, stamp, command, leader, deliver, principal } = head;
     if (deliver !== undefined) {
       served.order = this.#orderOf(home);
       if (!askDeliver(home, deliver.call.value, served)) served.refuse(notHere(partition));
@@ -264,7 +268,7 @@ export class ServedLink implements CallSink, SessionSink {
     const at = session === 0 ? undefined : this.#sessions.at(session, partition, home);
     if (at !== undefined && 'kind' in at) served.refuse(at);
     else if (call.$case === 'hello') this.#hello(served, at, call.value, stamp);
-    else this.#ask(served, call, at, home, maxWait);
+    else this.#ask(served, call, at, home, head);
   }
 
   #commandOf(id: number): ServedCall {
@@ -278,23 +282,16 @@ export class ServedLink implements CallSink, SessionSink {
     this.#waiting.set(served.id, served);
   }
 
-  #ask(
-    served: ServedCall,
-    call: Asked,
-    at: OpenedSession | undefined,
-    home: Coordinator,
-    maxWait: number | undefined,
-  ): void {
+  #ask(served: ServedCall, call: Asked, at: OpenedSession | undefined, home: Coordinator, head: CallHead): void {
     const { check } = this.context;
     const calls = at?.session ?? home;
     const kind = kindOf(call);
     served.form = kind.form;
     served.order = at?.served ?? this.#orderOf(home);
-    const request = kind.read(call.value, check, NO_CALLER);
+    const request = readRequest(call, head, check);
     const wrong = check.take();
     if (wrong !== undefined) return served.refuse(wrong);
-    if (maxWait === undefined || call.$case !== 'enqueue') served.pending = kind.ask(calls, request, served);
-    else served.pending = calls.enQueue({ ...enQueueRequest(call.value, check, NO_CALLER), maxWait }, served);
+    served.pending = kind.ask(calls, request, served);
   }
 
   #hello(
@@ -325,10 +322,13 @@ export class ServedLink implements CallSink, SessionSink {
     });
   }
 
-  #undeliverable({ session, partition, turns, unwanted }: UndeliverableTold): void {
+  /** @returns false: its partition is not open here */
+  #undeliverable({ session, partition, turns, unwanted }: UndeliverableTold): boolean {
     const home = this.context.home(partition);
     const at = session === 0 ? undefined : this.#sessions.get(session);
-    this.#attempt(() => (at ?? home)?.undeliverable(turns, unwanted));
+    // A session of a home of before has nobody who takes the turns back.
+    this.#attempt(() => (home !== undefined && at?.isAt(home) ? at : home)?.undeliverable(turns, unwanted));
+    return home !== undefined;
   }
 
   /** Calls that come on no session have no order among each other. */

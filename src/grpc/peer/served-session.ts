@@ -33,6 +33,10 @@ export class ServedSession implements SessionListener, Order {
     readonly partition: number,
   ) {}
 
+  isAt(home: Coordinator): boolean {
+    return this.#at === home;
+  }
+
   /** The session at this home. @returns the refusal, if it is not opened */
   at(home: Coordinator): Session | Refusal {
     if (this.#at === home && this.#session !== undefined) return this.#session;

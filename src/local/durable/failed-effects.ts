@@ -9,7 +9,10 @@ const AT_ONCE = 1_000;
 interface FailedEffectsHost {
   refusal(): Refusal;
   isGone(to: Reply<never> | SessionListener): boolean;
-  giveBack(turns: readonly Turn[]): void;
+  /** Who asked is gone, and wanted nothing to be kept. */
+  isLeft(to: Reply<never> | SessionListener): boolean;
+  /** @param unwanted they end, ticket or not */
+  giveBack(turns: readonly Turn[], unwanted: boolean): void;
   /** The effect answers no call: it is carried out all the same. */
   ready(held: Held): void;
   /** No hello is refused for the disk. */
@@ -75,7 +78,7 @@ export class FailedEffects {
     }
     const turns = refuseHeld(held, refusal, { has: (to) => this.host.isGone(to) });
     if (turns === undefined) this.host.ready(held);
-    else this.host.giveBack(turns);
+    else this.host.giveBack(turns, 'to' in held && this.host.isLeft(held.to));
   }
 
   #answerHellos(): void {

@@ -85,7 +85,8 @@ export class Store {
     this.#failed = new FailedEffects(clock, {
       refusal: () => this.#trouble ?? storeUnavailable('it is not known whether it was written'),
       isGone: (to) => this.#gone.has(to),
-      giveBack: (turns) => this.#giveBack(turns),
+      isLeft: (to) => this.#left.has(to),
+      giveBack: (turns, unwanted) => this.#giveBack(turns, unwanted),
       ready: (held) => this.ready.push(held),
       answer: (hello) => this.ready.push({ ...hello, answer: host.core.helloNow(hello.answer, host.now()) }),
       afterStep: () => host.afterStep(),
@@ -312,8 +313,8 @@ export class Store {
     this.availability.ofDurable(this.#trouble, this.#held.length + this.#written.length);
   }
 
-  #giveBack(turns: readonly Turn[]): void {
-    if (turns.length > 0) this.host.core.undeliverable(turns, this.host.now());
+  #giveBack(turns: readonly Turn[], unwanted = false): void {
+    if (turns.length > 0) this.host.core.undeliverable(turns, this.host.now(), unwanted);
   }
 
   /** All items of the turn, those that can be read too: a person can have them back. */

@@ -1,7 +1,7 @@
 /** TURN_KEPT: a home of the cluster tells, after the answer to the hello, which turns the session has there. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { accept, greet, kept, MARGIN, nacked, stage, TTL, unavailable } from './stage.js';
+import { accept, error, greet, kept, MARGIN, nacked, stage, TTL, unavailable } from './stage.js';
 
 const REF = { queue: 'q', key: 'k' };
 /** After the first break: random is a half, the first bound 100 ms. */
@@ -36,6 +36,27 @@ describe('a turn that the session has still', () => {
     stream.tell(kept(9));
     await set.turn();
     assert.equal(stream.call('nack').value.token, 9n);
+  });
+
+  it('S577: is given back again while the sidecar refuses that for now, until it is settled or the stream breaks', async (t) => {
+    for (const isCut of [false, true]) {
+      const set = stage(t);
+      const stream = await set.begin();
+      stream.tell(kept(9));
+      await set.turn();
+      stream.reply([stream.call('nack').id, error(14, 'NO_HOME')]);
+      await set.turn();
+      assert.equal(stream.calls('nack').length, 1, 'not at once');
+      if (isCut) stream.cut(unavailable());
+      await set.advance(1_000);
+      assert.equal(stream.calls('nack').length, isCut ? 1 : 2);
+      if (isCut) continue;
+      const [, second] = stream.calls('nack');
+      assert.equal(second?.value.token, 9n);
+      stream.reply([second?.id ?? assert.fail(), error(10, 'TURN_LOST')]);
+      await set.advance(5_000);
+      assert.equal(stream.calls('nack').length, 2);
+    }
   });
 
   it('is not given back while an open call may be answered with it; if it was not, then it is', async (t) => {

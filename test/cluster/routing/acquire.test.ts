@@ -7,6 +7,8 @@ import { acquireRequest } from '../../support/builders.js';
 import { Call } from '../../support/call.js';
 import { RoutingStage } from './stage.js';
 
+const TROUBLE = { kind: 'store_unavailable', description: 'no answer', retryAfter: 100 } as const;
+
 /** A queue at each of four homes. */
 function four(): { stage: RoutingStage; queues: readonly string[] } {
   const stage = new RoutingStage();
@@ -134,6 +136,19 @@ describe('Acquire over several homes', () => {
     assert.deepEqual(waiting(stage, queues[1]), ['b']);
   });
 
+  it('S255: max_turns binds an Acquire with a ticket too, over several homes and in a queue that is spread', () => {
+    const stage = new RoutingStage({ routes: { wide: { group: 'wide', spread: 4 } } });
+    const queues = stage.queues();
+    for (const queue of [...queues, 'wide']) submit(stage, queue, ...'abcdefgh');
+    const counts = [queues, ['wide']].flatMap((of) =>
+      [1, 2].map((maxTurns) => stage.acquire({ queues: of, ticket: `${of.length} ${maxTurns}`, maxTurns }).value),
+    );
+    assert.deepEqual(
+      counts.map(({ deliveries }) => deliveries.length),
+      [1, 2, 1, 2],
+    );
+  });
+
   it('S15: of two open calls with one ticket the older gets an empty answer', () => {
     const { stage, queues } = four();
     const older = stage.acquire({ queues, ticket: 't', wait: 60_000 });
@@ -215,6 +230,22 @@ describe('Acquire × move', () => {
     stage.advance(1_000);
     submit(stage, a, 'a');
     assert.deepEqual(idsOf(call), [['a']]);
+  });
+
+  it('S575: what a home that refused had given to the ticket after all ends when another home answers', () => {
+    const { stage, queues } = four();
+    const call = stage.acquire({ queues, wait: 60_000, ticket: 't' });
+    const home = stage.at(1);
+    // Its write is lost, and the turn is held for the ticket.
+    home.refuseAnswers = TROUBLE;
+    submitLate(stage, queues[1], 'b');
+    home.refuseAnswers = undefined;
+    home.trouble = TROUBLE;
+    submit(stage, queues[0], 'a');
+    assert.deepEqual(idsOf(call), [['a']]);
+    home.trouble = undefined;
+    stage.advance(100);
+    assert.deepEqual(waiting(stage, queues[1]), ['b']);
   });
 
   it('answer × shut: a home that ceases gives what it had decided', () => {

@@ -309,7 +309,7 @@ describe('WatchEvents over many homes', () => {
       stage.homes.set(0, undefined);
       const home = stage.begin(0, false);
       let asked = 0;
-      home.inner.admin.watch = (_queue, _key, watcher) => {
+      home.admin.watch = (_queue, _key, watcher) => {
         asked += 1;
         if (!isElsewhere) return { ok: false, refusal: full };
         stage.clock.after(5, () => watcher.end(full));
@@ -327,16 +327,16 @@ describe('WatchEvents over many homes', () => {
     const old = stage.at(0);
     stage.homes.set(0, undefined);
     const home = stage.begin(0, false);
-    const { watch: really } = home.inner.admin;
+    const { watch: really } = home.admin;
     let asked = 0;
-    home.inner.admin.watch = (_queue, _key, watcher) => {
+    home.admin.watch = (_queue, _key, watcher) => {
       asked += 1;
       stage.clock.after(5, () => watcher.end(old.noHome));
       return { ok: true, value: { take: () => ({ events: [], missed: 0 }), stop: () => undefined } };
     };
     stage.advance(1_000);
     assert.ok(asked > 10 && asked <= 21, `${asked}`);
-    home.inner.admin.watch = (...args) => really.call(home.inner.admin, ...args);
+    home.admin.watch = (...args) => really.call(home.admin, ...args);
     stage.advance(100);
     assert.deepEqual(
       [watch.take(), watch.take(), seen],

@@ -13,7 +13,6 @@ import type {
   Result,
   Session,
   SessionListener,
-  SubmitRequest,
   TurnRef,
   Waiting,
 } from '../../../src/coordinator.js';
@@ -79,6 +78,8 @@ export class FakeHome implements Coordinator {
   isShut = false;
   /** It is the home, and refuses. */
   trouble: Refusal | undefined;
+  /** In place of answers, as if what was decided could not be written: turns are taken back. */
+  refuseAnswers: Refusal | undefined;
   readonly #onTheWay: (() => void)[] = [];
   readonly #open = new Set<OpenCall<unknown>>();
   readonly #calls: Calls;
@@ -87,10 +88,10 @@ export class FakeHome implements Coordinator {
   constructor(
     readonly inner: Coordinator,
     private readonly partition: number,
-    /** As a home has it that is one of several. */
-    private readonly places: (request: SubmitRequest) => SubmitRequest | Refusal = (request) => request,
+    /** The home as a gateway has it. */
+    private readonly remote = inner,
   ) {
-    this.#calls = this.#wrap(inner, '');
+    this.#calls = this.#wrap(remote, '');
   }
 
   enQueue: Calls['enQueue'] = (request, reply) => this.#calls.enQueue(request, reply);
@@ -103,29 +104,33 @@ export class FakeHome implements Coordinator {
   awaitItem: Calls['awaitItem'] = (request, reply) => this.#calls.awaitItem(request, reply);
 
   leaders: Leaders = {
-    stand: (request, reply) => this.ask('stand', (to) => this.inner.leaders.stand(request, to), reply),
+    stand: (request, reply) => this.ask('stand', (to) => this.remote.leaders.stand(request, to), reply),
     report: (request, reply) =>
-      void this.ask(`report ${request.report.kind}`, (to) => done(() => this.inner.leaders.report(request, to)), reply),
+      void this.ask(
+        `report ${request.report.kind}`,
+        (to) => done(() => this.remote.leaders.report(request, to)),
+        reply,
+      ),
     withdraw: (request, reply) =>
-      void this.ask('withdraw', (to) => done(() => this.inner.leaders.withdraw(request, to)), reply),
+      void this.ask('withdraw', (to) => done(() => this.remote.leaders.withdraw(request, to)), reply),
     awaitLeader: (request, reply) =>
-      this.ask('await leader', (to) => this.inner.leaders.awaitLeader(request, to), reply),
+      this.ask('await leader', (to) => this.remote.leaders.awaitLeader(request, to), reply),
     yieldLeader: (group, reply) =>
-      void this.ask('yield leader', (to) => done(() => this.inner.leaders.yieldLeader(group, to)), reply),
+      void this.ask('yield leader', (to) => done(() => this.remote.leaders.yieldLeader(group, to)), reply),
   };
 
   get admin() {
-    return this.inner.admin;
+    return this.remote.admin;
   }
 
   undeliverable(turns: readonly TurnRef[], unwanted?: boolean): void {
     this.asked.push(`undeliverable ${turns.length}${unwanted === true ? ' unwanted' : ''}`);
-    this.inner.undeliverable(turns, unwanted);
+    this.remote.undeliverable(turns, unwanted);
   }
 
   openSession(listener: SessionListener): Result<Session> {
     if (this.isShut) return { ok: false, refusal: this.noHome };
-    const opened = this.inner.openSession(listener);
+    const opened = this.remote.openSession(listener);
     if (!opened.ok) return opened;
     const session = opened.value;
     this.sessions += 1;
@@ -187,7 +192,7 @@ export class FakeHome implements Coordinator {
   send(deliver: () => boolean, turns: readonly TurnRef[]): boolean {
     if (!this.isLate) return deliver();
     this.#onTheWay.push(() => {
-      if (!deliver() && turns.length > 0) this.inner.undeliverable(turns);
+      if (!deliver() && turns.length > 0) this.remote.undeliverable(turns);
     });
     return true;
   }
@@ -201,12 +206,7 @@ export class FakeHome implements Coordinator {
       enQueue: (request, reply) => this.ask(`${prefix}enqueue`, (to) => calls.enQueue(request, to), reply),
       deQueue: (request, reply) =>
         void this.ask(`${prefix}dequeue`, (to) => done(() => calls.deQueue(request, to)), reply),
-      submit: (request, reply) => {
-        const placed = this.places(request);
-        if (!('kind' in placed)) return this.ask(`${prefix}submit`, (to) => calls.submit(placed, to), reply);
-        reply.refuse(placed);
-        return undefined;
-      },
+      submit: (request, reply) => this.ask(`${prefix}submit`, (to) => calls.submit(request, to), reply),
       acquire: (request, reply) =>
         this.ask(`${prefix}acquire ${request.wait}`, (to) => calls.acquire(request, to), reply),
       ack: (request, reply) => this.ask(`${prefix}ack`, (to) => calls.ack(request, to), reply),
@@ -229,6 +229,11 @@ class OpenCall<A> implements Reply<A>, Pending {
 
   answer(value: A): boolean {
     this.#isDecided = true;
+    const refusal = this.home.refuseAnswers;
+    if (refusal !== undefined) {
+      this.refuse(refusal);
+      return false;
+    }
     return this.home.send(() => this.#end() && this.reply.answer(value), turnsOf(value));
   }
 

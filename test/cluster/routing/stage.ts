@@ -3,9 +3,10 @@ import { placeAfter } from '../../../src/cluster/partitions/groups.js';
 import { PartitionMap } from '../../../src/cluster/partitions/partition-map.js';
 import { ClusterCoordinator } from '../../../src/cluster/routing/cluster-coordinator.js';
 import type { Route } from '../../../src/cluster/store/cluster-store.js';
-import type { Policy, SubmitRequest } from '../../../src/coordinator.js';
+import type { Coordinator, CoordinatorSettings, Limits, Policy } from '../../../src/coordinator.js';
 import { durable } from '../../contract/durable-subject.js';
 import { Worker } from '../../contract/worker.js';
+import { Linked } from '../../grpc/peer/pipe.js';
 import { type SettingsChange, settings } from '../../support/builders.js';
 import { homeOf } from '../../support/cluster-subject.js';
 import { FakeClock } from '../../support/fake-clock.js';
@@ -19,6 +20,8 @@ export interface StageOptions {
   readonly incarnation?: string;
   /** The format of rows is fixed: what goes to other groups is kept. */
   readonly isFixed?: boolean;
+  /** Homes are in this process, not behind links. */
+  readonly areHere?: boolean;
   /** Of another sidecar of the same cluster. */
   readonly shares?: RoutingStage;
   /** How far its wall clock is ahead of those of the homes, ms. */
@@ -33,7 +36,7 @@ export class RoutingStage extends Worker {
   readonly homes: FakeHomes;
   readonly map: PartitionMap;
   readonly coordinator: ClusterCoordinator;
-  readonly #make: (partition: number) => FakeHome;
+  readonly #make: (partition: number, inner?: Coordinator) => FakeHome;
 
   constructor(options: StageOptions = {}) {
     const {
@@ -46,6 +49,7 @@ export class RoutingStage extends Worker {
       failed,
       wallAhead = 0,
       isFixed = false,
+      areHere = false,
     } = options;
     const all = durable(settings({ queues: {}, defaultPolicy: policy, ...change }));
     const clock = shares?.clock ?? new FakeClock();
@@ -69,9 +73,18 @@ export class RoutingStage extends Worker {
     this.homes = homes;
     this.map = map;
     this.coordinator = coordinator;
-    const places = (request: SubmitRequest) => placeAfter(map, request);
-    this.#make = (partition) => new FakeHome(homeOf(all, clock, partition, partitions), partition, places);
+    this.#make = (partition, inner = this.#home(all, partition)) =>
+      new FakeHome(inner, partition, areHere ? inner : overLink(inner, partition, all.limits));
     if (shares === undefined) for (let partition = 0; partition < partitions; partition += 1) this.begin(partition);
+  }
+
+  #home(all: CoordinatorSettings, partition: number): Coordinator {
+    const home = homeOf(all, this.clock, partition, this.map.partitions);
+    home.askBy(
+      (request) => placeAfter(this.map, request),
+      () => undefined,
+    );
+    return home;
   }
 
   /** A new home, which knows nothing of what was before. */
@@ -84,7 +97,7 @@ export class RoutingStage extends Worker {
   /** The same core behind another face: as if another home had read all that this one wrote. */
   moved(from: FakeHome, partition: number, told = true): FakeHome {
     from.shut();
-    const home = new FakeHome(from.inner, partition, (request) => placeAfter(this.map, request));
+    const home = this.#make(partition, from.inner);
     this.homes.set(partition, home, told);
     return home;
   }
@@ -124,4 +137,9 @@ export class RoutingStage extends Worker {
   advance(ms: number): void {
     this.clock.advance(ms);
   }
+}
+
+/** As any home of another sidecar: what is asked and answered is written and read as on a link, and arrives at once. */
+function overLink(home: Coordinator, partition: number, limits: Limits): Coordinator {
+  return new Linked({ limits, home: (asked) => (asked === partition ? home : undefined) }).partition(partition);
 }

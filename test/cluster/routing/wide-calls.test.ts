@@ -207,17 +207,20 @@ describe('a queue that is spread', () => {
   });
 
   it('S256: a Submit that waits for room can be taken back where it waits', () => {
-    const stage = new RoutingStage({ routes: SPREAD, policy: { maxWaiting: 1 } });
-    const [a, b] = [stage.keyAt('wide', 0), stage.keyAt('wide', 1)];
-    stage.submit([{ key: a, itemId: 'first' }], { queue: 'wide' });
-    const reply = new Call<SubmitAnswer>();
-    const items = [newItem({ key: a, itemId: 'x' }), newItem({ key: b, itemId: 'y' })];
-    const request = { queue: 'wide', items, waitForRoom: 60_000, durability: undefined };
-    const pending = stage.coordinator.submit(request, reply);
-    assert.equal(pending?.callOff?.(), true);
-    assert.equal(pending?.callOff?.(), false);
-    assert.ok(reply.open);
-    assert.equal(stage.await('x', 0, 'wide').value.state, 'unknown');
+    for (const areHere of [true, false]) {
+      const stage = new RoutingStage({ routes: SPREAD, policy: { maxWaiting: 1 }, areHere });
+      const [a, b] = [stage.keyAt('wide', 0), stage.keyAt('wide', 1)];
+      stage.submit([{ key: a, itemId: 'first' }], { queue: 'wide' });
+      const reply = new Call<SubmitAnswer>();
+      const items = [newItem({ key: a, itemId: 'x' }), newItem({ key: b, itemId: 'y' })];
+      const request = { queue: 'wide', items, waitForRoom: 60_000, durability: undefined };
+      const pending = stage.coordinator.submit(request, reply);
+      assert.equal(pending?.callOff?.(), areHere);
+      assert.equal(pending?.callOff?.(), false);
+      // A home elsewhere says by itself that nothing was decided.
+      assert.equal(areHere ? reply.open : reply.refusal.kind, areHere || 'cancelled');
+      assert.equal(stage.await('x', 0, 'wide').value.state, 'unknown');
+    }
   });
 
   it('items without a key and without an id have an id of which the home can be told', () => {

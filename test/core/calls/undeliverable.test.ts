@@ -401,3 +401,43 @@ describe('answers that came too late, because another home of the cluster was fi
     assert.deepEqual(stage.acquire('other').value.deliveries, []);
   });
 });
+
+describe('S574: a turn that several answers gave', () => {
+  const given = (): { readonly stage: Stage; readonly turn: Turn } => {
+    const stage = twoItems({});
+    const turn = taken(stage, 't');
+    assert.equal(taken(stage, 't').token, turn.token);
+    return { stage, turn };
+  };
+  const states = (stage: Stage) => ['i', 'j'].map((id) => stage.awaitItem('someone', id, 0).value.state);
+
+  it('lives on when one of them is lost: the worker may have it by the other one', () => {
+    const { stage, turn } = given();
+    for (const unwanted of [false, true]) {
+      assert.equal(taken(stage, 't').token, turn.token);
+      stage.core.undeliverable([turn], stage.now, unwanted);
+    }
+    stage.pass(TICKET_TTL);
+    assert.deepEqual(states(stage), ['in_flight', 'in_flight']);
+  });
+
+  it('is held for its ticket when all of them are lost, or ends if nobody wants it', () => {
+    for (const unwanted of [false, true]) {
+      const { stage, turn } = given();
+      stage.core.undeliverable([turn], stage.now, unwanted);
+      stage.core.undeliverable([turn], stage.now, unwanted);
+      assert.equal(stage.explain().holder?.heldForTicket, unwanted ? undefined : 't');
+      if (!unwanted) stage.pass(TICKET_TTL);
+      assert.deepEqual(states(stage), ['waiting', 'waiting']);
+    }
+  });
+
+  it('counts anew when its ticket comes for it after all', () => {
+    const { stage, turn } = given();
+    stage.core.undeliverable([turn, turn], stage.now);
+    assert.equal(taken(stage, 't').token, turn.token);
+    stage.core.undeliverable([turn], stage.now);
+    stage.pass(TICKET_TTL);
+    assert.deepEqual(states(stage), ['waiting', 'waiting']);
+  });
+});

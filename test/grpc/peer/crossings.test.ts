@@ -317,3 +317,24 @@ describe('events that are many and cross a few', () => {
     return { kind: 'arrival', at, queue: QUEUE, key: 'k'.repeat(200), ...nothing };
   }
 });
+
+describe('S576: turns that nobody learnt of, while their partition is not open at the home', () => {
+  for (const onSession of [false, true]) {
+    it(`are taken back when it opens again${onSession ? ', on a session too' : ''}`, () => {
+      for (const beats of [1, 19, 21]) {
+        const stage = new LinkStage();
+        const session = stage.session('s', 60_000);
+        const worker = onSession ? session.worker : stage.worker;
+        const held = worker.enQueue({ key: 'a' });
+        stage.settle();
+        stage.homeNow = undefined;
+        (onSession ? session.session : stage.remote).undeliverable([turnOf(held)]);
+        for (let beat = 0; beat < beats; beat += 1) stage.advance(500);
+        assert.ok(!stage.isFree('a'));
+        stage.homeNow = stage.home;
+        stage.advance(500);
+        assert.equal(stage.isFree('a'), beats <= 19, `after ${beats} beats`);
+      }
+    });
+  }
+});

@@ -198,6 +198,7 @@ export class Session {
       this.#liveness.proved(command.sentAt);
       command.answered(outcome, this.#turns);
       if (command instanceof WorkerCommand) this.#calls.done(command);
+      else this.#arm();
     }
     // After the replies: the turn that a notice is about may have been given by one of them.
     for (const notice of message.notices) this.#turns.notice(notice, () => this.#open.workersInOrder());

@@ -19,10 +19,20 @@ import { GivenUpTurns } from './given-up-turns.js';
 import { Orphans } from './orphans.js';
 import { UnclaimedTurns } from './unclaimed-turns.js';
 
+/** How long a turn waits for a call with the ticket whose earlier call was given up: as the sidecar keeps a place by default. */
+const UNCLAIMED_MS = 10_000;
+/** Until a release that was refused is sent again. */
+const RELEASE_AGAIN_MS = 1_000;
+/** Status code of a call that may be sent again: NO_HOME, STORE_UNAVAILABLE. */
+const UNAVAILABLE = 14;
+
 export class TurnKeeping implements Books {
   readonly #turns = new GivenTurns();
   #orphans: Orphans | undefined;
-  readonly #unclaimed = new UnclaimedTurns();
+  /** Turns whose answers reached no caller, and that a call with the same ticket may still ask for. */
+  readonly #unclaimed = new UnclaimedTurns(UNCLAIMED_MS);
+  /** Turns whose release the sidecar refused for now. */
+  readonly #unreleased = new UnclaimedTurns(RELEASE_AGAIN_MS);
   /** Tied turns that a new stream did not tell of, until a Renew does. */
   readonly #uncertain = new Set<GivenTurn>();
   readonly #givenUp: GivenUpTurns;
@@ -167,6 +177,7 @@ export class TurnKeeping implements Books {
     this.#orphans = undefined;
     // The next hello names those that live.
     this.#unclaimed.clear();
+    this.#unreleased.clear();
     this.#givenUp.detached();
     // No notice would come of the end of a lease. A turn with a lease that is held is renewed; of the others nothing is kept.
     for (const given of [...this.#turns.all()]) if (!given.tied) this.#turns.remove(given);
@@ -176,7 +187,7 @@ export class TurnKeeping implements Books {
   nextAt(stopAt: number): number {
     let next = this.#turns.tied > 0 ? stopAt : Number.POSITIVE_INFINITY;
     for (const { safeUntil } of this.#uncertain) next = Math.min(next, safeUntil);
-    return Math.min(next, this.#givenUp.nextAt, this.#unclaimed.nextAt);
+    return Math.min(next, this.#givenUp.nextAt, this.#unclaimed.nextAt, this.#unreleased.nextAt);
   }
 
   /** @returns whether tied turns were given up, which the session may have still */
@@ -186,6 +197,7 @@ export class TurnKeeping implements Books {
     for (const given of this.#uncertain) if (now >= given.safeUntil) this.lose(given, 'unreachable');
     this.#givenUp.tick(now);
     this.#giveBackUnclaimed(now);
+    for (const turn of this.#unreleased.take(now)) this.#giveBack(turn);
     return isSilent;
   }
 
@@ -295,10 +307,20 @@ export class TurnKeeping implements Books {
     this.#turns.remove(given);
   }
 
-  /** Releases the turn, as if it had not been given. Should the release be lost too, the next hello names the turn again. */
-  #giveBack({ queue, key, token }: TurnRef): void {
+  /**
+   * Releases the turn, as if it had not been given. Should the release be lost too, the next hello names the turn again. One
+   * that is refused for now is sent again: the session would keep the turn.
+   */
+  #giveBack(turn: TurnRef): void {
+    const { queue, key, token } = turn;
     const call = { $case: 'nack', value: wireNack({ queue, key, token, kind: 'release' }) } as const;
-    this.ask(new OwnCommand(call, () => this.#givenUp.remove({ queue, token })));
+    this.ask(
+      new OwnCommand(call, (outcome) => {
+        const isRefused = outcome?.$case === 'error' && outcome.value.code === UNAVAILABLE;
+        if (isRefused && !this.#unreleased.isFull) this.#unreleased.add(turn, this.clock.now());
+        else this.#givenUp.remove(turn);
+      }),
+    );
   }
 }
 

@@ -1,7 +1,5 @@
 import type { TurnRef } from '../words/worker-words.js';
 
-/** How long a turn waits for a call with the ticket whose earlier call was given up: as the sidecar keeps a place by default. */
-const UNCLAIMED_MS = 10_000;
 /** More of them are not waited for. */
 const MOST_UNCLAIMED = 10_000;
 
@@ -10,9 +8,11 @@ interface Unclaimed {
   readonly until: number;
 }
 
-/** Turns whose answers reached no caller, and that a call with the same ticket may still ask for, in the order in which they came. */
+/** Turns that are to be given back, each so many ms after it came. */
 export class UnclaimedTurns {
   #turns: Unclaimed[] = [];
+
+  constructor(private readonly wait: number) {}
 
   get isFull(): boolean {
     return this.#turns.length >= MOST_UNCLAIMED;
@@ -24,7 +24,7 @@ export class UnclaimedTurns {
   }
 
   add(turn: TurnRef, now: number): void {
-    this.#turns.push({ turn, until: now + UNCLAIMED_MS });
+    this.#turns.push({ turn, until: now + this.wait });
   }
 
   /** Takes out those that have waited long enough by `now`; Infinity: all. */

@@ -40,6 +40,7 @@ export const CALL = {
   stampBy: 7,
   leader: 8,
   deliver: 9,
+  takesNone: 10,
 } as const;
 
 /** An entry of one or two numbers. */
