@@ -173,15 +173,14 @@ export interface ModelQueue {
   done: Done[];
   /** The moment at which the bucket of `rate` will be full again. */
   bucketFullAt: number;
+  /** Token of the last turn that dispatch gave of it. */
+  gave: number;
   gateTimer: Timer | undefined;
 }
 
 export interface WaitingAcquire {
   readonly request: AcquireRequest;
   readonly stream: ModelStream | undefined;
-  readonly basket: { readonly lane: Lane; readonly turn: LiveTurn; readonly delivery: Delivery }[];
-  /** Queues of which a caller got a turn since the first one of the basket. */
-  readonly passedBy: Set<ModelQueue>;
   readonly answer: (deliveries: readonly Delivery[]) => boolean;
   timer: Timer | undefined;
 }

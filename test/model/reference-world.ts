@@ -2,7 +2,15 @@
  * The dumb reference: time, gates, turns. After every command and every moment at which something was due it looks at
  * everything again and starts what may start. It knows the contract and docs/SPEC.md, and nothing of the core.
  */
-import type { Bytes, CoordinatorSettings, DeliveredItem, ItemRef, LossCause, Refusal } from '../../src/coordinator.js';
+import type {
+  Bytes,
+  CoordinatorSettings,
+  DeliveredItem,
+  Delivery,
+  ItemRef,
+  LossCause,
+  Refusal,
+} from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
 import { type End, isSame } from './reference-dependencies.js';
 import { leaves, notifyLost, takes, warn } from './reference-sessions.js';
@@ -89,6 +97,7 @@ export class World {
       dead: [],
       done: [],
       bucketFullAt: 0,
+      gave: 0,
       gateTimer: undefined,
     };
     this.queues.push(queue);
@@ -300,8 +309,8 @@ export class World {
   #startAll(): void {
     for (;;) {
       const lane = this.#firstThatMayStart();
-      if (lane !== undefined) this.#start(lane);
-      else if (!this.#answerBaskets()) return;
+      if (lane === undefined) return;
+      this.#start(lane);
     }
   }
 
@@ -375,18 +384,14 @@ export class World {
 
   #firstThatMayStart(): Lane | undefined {
     const ready = this.queues.flatMap((queue) => queue.lanes).filter((lane) => lane.readyAt !== undefined);
-    ready.sort((one, other) => (one.readyAt ?? 0) - (other.readyAt ?? 0));
+    ready.sort((one, other) => orderOf(one) - orderOf(other));
     return ready.find(
       (lane) => this.gateOpen(lane.queue) && (lane.line[0]?.kind === 'caller' || this.#acquireFor(lane) !== undefined),
     );
   }
 
-  /** However much a worker may take, a caller of the queue that was ready earlier comes in between (S7, S125). */
   #acquireFor({ queue }: Lane): WaitingAcquire | undefined {
-    return this.acquires.find(
-      ({ request, basket, passedBy }) =>
-        request.queues.includes(queue.name) && basket.length < request.maxTurns && !passedBy.has(queue),
-    );
+    return this.acquires.find(({ request }) => request.queues.includes(queue.name));
   }
 
   #start(lane: Lane): void {
@@ -475,7 +480,6 @@ export class World {
   }
 
   #startCaller(lane: Lane, entry: CallerEntry): void {
-    for (const { basket, passedBy } of this.acquires) if (basket.length > 0) passedBy.add(lane.queue);
     lane.line.shift();
     this.cancel(entry.timer);
     const turn = this.#newTurn(lane, {
@@ -536,10 +540,41 @@ export class World {
     return true;
   }
 
-  #startItems(lane: Lane): void {
-    const acquire = this.#acquireFor(lane);
+  /** The call that waits longest there takes what it may get of all of its queues, and is answered. */
+  #startItems(first: Lane): void {
+    const acquire = this.#acquireFor(first);
     if (acquire === undefined) throw new Error('somebody asked for this');
-    const { request } = acquire;
+    const basket: { lane: Lane; turn: LiveTurn; delivery: Delivery }[] = [];
+    for (let lane: Lane | undefined = first; lane && basket.length < acquire.request.maxTurns; ) {
+      lane = this.#nextFor(acquire);
+      const head = lane?.line[0];
+      if (lane === undefined || head === undefined || this.#alreadyDone(lane, head)) continue;
+      const turn = this.#startTurnOfItems(lane, acquire);
+      basket.push({ lane, turn, delivery: this.delivery(lane, turn) });
+    }
+    if (basket.length === 0) return;
+    this.acquires = this.acquires.filter((one) => one !== acquire);
+    this.cancel(acquire.timer);
+    this.told(basket, acquire.answer(basket.map(({ delivery }) => delivery)));
+  }
+
+  /** S573: of the queues in which nobody waits longer the one that gave least recently, and its first key. */
+  #nextFor(acquire: WaitingAcquire): Lane | undefined {
+    const lanes = acquire.request.queues
+      .map((name) => this.#firstReadyOf(this.queue(name)))
+      .filter((lane) => lane?.readyFor === 'item')
+      .filter((lane) => lane !== undefined && this.#acquireFor(lane) === acquire && this.gateOpen(lane.queue));
+    lanes.sort((one, other) => (one?.queue.gave ?? 0) - (other?.queue.gave ?? 0) || orderOf(one) - orderOf(other));
+    return lanes[0];
+  }
+
+  /** However much a worker may take, a caller of the queue that was ready earlier comes in between (S7, S125). */
+  #firstReadyOf({ lanes }: ModelQueue): Lane | undefined {
+    const ready = lanes.filter((lane) => lane.readyAt !== undefined);
+    return ready.sort((one, other) => orderOf(one) - orderOf(other))[0];
+  }
+
+  #startTurnOfItems(lane: Lane, { request, stream }: WaitingAcquire): LiveTurn {
     const items = this.#takeItems(lane, request.maxItemsPerTurn);
     const turn = this.#newTurn(lane, {
       items,
@@ -549,9 +584,10 @@ export class World {
       consumerId: request.consumerId,
       lease: request.lease ?? lane.queue.policy.lease,
     });
-    this.handOver(lane, turn, acquire.stream, request.lease);
-    acquire.basket.push({ lane, turn, delivery: this.delivery(lane, turn) });
+    lane.queue.gave = turn.token;
+    this.handOver(lane, turn, stream, request.lease);
     this.changed(lane);
+    return turn;
   }
 
   #takeItems(lane: Lane, most: number): ItemRecord[] {
@@ -586,15 +622,6 @@ export class World {
     const { payload, headers, idempotencyKey } = item.content;
     const attempt = item.attempts;
     return { itemId: item.id, payload, headers, idempotencyKey, submittedAt: this.wall(item.submittedAt), attempt };
-  }
-
-  #answerBaskets(): boolean {
-    const acquire = this.acquires.find(({ basket }) => basket.length > 0);
-    if (acquire === undefined) return false;
-    this.acquires = this.acquires.filter((one) => one !== acquire);
-    this.cancel(acquire.timer);
-    this.told(acquire.basket, acquire.answer(acquire.basket.map(({ delivery }) => delivery)));
-    return true;
   }
 
   #serveSubmits(): boolean {
@@ -832,6 +859,10 @@ function givenBack({ items }: LiveTurn): HowItEnded {
   if (items.length === 0)
     return { cause: 'settled', call: 'dequeue', manner: 'true', answer: { promoted: false, waiting: 0 } };
   return { cause: 'settled', call: 'nack', manner: 'release', answer: { retryAt: undefined, deadLettered: 0 } };
+}
+
+function orderOf(lane: Lane | undefined): number {
+  return lane?.readyAt ?? 0;
 }
 
 function sessionEnd({ brokenAt, ttl }: ModelSession): number {

@@ -537,6 +537,8 @@ export class Queue {
   readonly gatedLanes = new Link();
   /** Lanes whose head is an item, first ready first. */
   readonly readyLanes = new Link();
+  /** Token of the last turn that dispatch gave of it; 0: none. Tokens grow over all queues, so the least is longest ago. */
+  gave = 0;
   /** Acquire calls without a key that wait, in order of arrival. One that named several queues stands in each. */
   readonly waiters = new Set<AcquireWaiter>();
   /** Submits that wait for room, in order of arrival. */
