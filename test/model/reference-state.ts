@@ -85,6 +85,8 @@ export interface CallerEntry {
   readonly counted: boolean;
   consumerId: string;
   lease: number | undefined;
+  /** Absent, because its call ended without an answer: it declines nobody (S574). */
+  brokeOff: boolean;
   /** Unset: absent, its place is kept for the ticket. */
   call: CallerCall | undefined;
   /** End of the wait, or of the ticket. */
@@ -206,6 +208,11 @@ export function nameOf(entry: Entry): string {
 /** Entries that came by EnQueue or Submit and did not come back: those that the capacity of the line is about. */
 export function isCounted(entry: Entry): boolean {
   return entry.kind === 'item' ? !entry.cameBack : entry.counted;
+}
+
+/** Of a caller whose call broke off nobody knows whether it lives. */
+export function isPresent(entry: Entry): boolean {
+  return entry.kind === 'item' || !entry.brokeOff;
 }
 
 /** Nothing of it is kept but what became of it. */

@@ -21,6 +21,7 @@ import {
   type ItemRecord,
   isCounted,
   isHeldBack,
+  isPresent,
   type Lane,
   type LiveTurn,
   type ModelQueue,
@@ -817,8 +818,8 @@ export class World {
     return { ahead, retryAfter: ahead === 0 ? this.retryAfter(lane) : undefined };
   }
 
-  append(lane: Lane, entry: Entry): void {
-    lane.line.push(entry);
+  insert(lane: Lane, entry: Entry, index: number): void {
+    lane.line.splice(index, 0, entry);
     this.changed(lane);
   }
 
@@ -842,15 +843,23 @@ export class World {
     return { kind: 'queue_full', subject: queue.name, limit, description: '', retryAfter: NOBODY_KNOWS };
   }
 
-  /** S3 and S5: where a newcomer that is counted would stand. */
-  placeFor(lane: Lane, kind: Entry['kind']): { full: false } | { full: true; victim: Entry | undefined } {
-    const { waitingPerKey } = lane.queue.policy;
-    const counted = lane.line.filter(isCounted);
-    const room =
-      waitingPerKey === undefined
-        ? kind === 'item' || lane.line.length === 0
-        : waitingPerKey === 'unlimited' || counted.length < waitingPerKey;
-    return room ? { full: false } : { full: true, victim: counted.at(-1) };
+  /** S3, S5 and S574: where a newcomer that is counted would stand. */
+  placeFor(
+    lane: Lane,
+    kind: Entry['kind'],
+  ): { full: false; index: number } | { full: true; victim: Entry | undefined; survivor: Entry | undefined } {
+    const { line } = lane;
+    const all = this.#hasRoom(lane, kind, line);
+    const present = line.filter(isPresent);
+    const room = all || (lane.queue.policy.whenFull === 'decline' && this.#hasRoom(lane, kind, present));
+    if (!room) return { full: true, victim: line.filter(isCounted).at(-1), survivor: present.at(-1) };
+    return { full: false, index: all ? line.length : line.findLastIndex(isPresent) + 1 };
+  }
+
+  #hasRoom({ queue }: Lane, kind: Entry['kind'], line: readonly Entry[]): boolean {
+    const { waitingPerKey } = queue.policy;
+    if (waitingPerKey === undefined) return kind === 'item' || line.length === 0;
+    return waitingPerKey === 'unlimited' || line.filter(isCounted).length < waitingPerKey;
   }
 }
 

@@ -27,7 +27,7 @@ const HANDED_OUT: ItemPhase = Object.freeze({ at: 'handed_out' });
 /**
  * A new one lines up.
  *
- * @param before set: in front of this one, which is about to leave
+ * @param before set: in front of this one
  */
 export function lineUp(state: CoreState, item: Item, before: Entry | undefined): void {
   const { lane } = item;

@@ -228,6 +228,8 @@ export type Entry = Caller | Item;
 export class Caller extends Timer {
   before: Entry | undefined = undefined;
   behind: Entry | undefined = undefined;
+  /** Absent, because its call ended without an answer. False after BLOCK: then its worker is expected back. */
+  brokeOff = false;
   constructor(
     readonly lane: Lane,
     /** The open call; unset: absent, the ticket keeps the place. */
@@ -326,6 +328,10 @@ export class Item {
   }
 
   get isCaller(): boolean {
+    return false;
+  }
+
+  get brokeOff(): boolean {
     return false;
   }
 
