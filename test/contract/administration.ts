@@ -201,6 +201,8 @@ export function administration(set: SetStage, world: World): void {
       const { item, key, attempts, lastError, diedAt, cause } = letter;
       const now = stage.clock.wall();
       assert.deepEqual([item.itemId, key, attempts, lastError, diedAt, cause], ['a', 'k', 1, 'bad', now, 'refused']);
+      const report = await stage.item('a');
+      assert.deepEqual([item.attempt, report.item?.attempt, report.attempts], [1, 1, 1], 'its last try, everywhere');
       const second = told(await admin.listDeadLetters({ ...page, pageToken: first.nextPageToken }));
       const ids = [...first.deadLetters, ...second.deadLetters].map((one) => one.item.itemId);
       assert.deepEqual([ids, second.nextPageToken], [['a', 'b', 'c'], '']);
