@@ -221,6 +221,23 @@ export function administration(set: SetStage, world: World): void {
       assert.equal(told(await stage.coordinator.admin.redrive(ALL)).done, 1, 'none: all');
     });
 
+    it('S575: letters of a key that are redriven one by one stand in the order of submission', async () => {
+      const stage = await withDead('a', 'b', 'c');
+      stage.items('d');
+      for (const id of ['b', 'c', 'a'])
+        assert.equal(told(await stage.coordinator.admin.redrive({ ...ALL, itemIds: [id] })).done, 1);
+      assert.deepEqual(stage.drainIds(), ['a', 'b', 'c', 'd']);
+    });
+
+    it('S575: what a turn gives back stands behind what was submitted earlier and redriven meanwhile', async () => {
+      const stage = await withDead('a');
+      stage.items('b', 'c');
+      const { turn } = stage.take();
+      assert.equal(told(await stage.coordinator.admin.redrive(ALL)).done, 1);
+      stage.nack(turn, { kind: 'release' });
+      assert.deepEqual(stage.drainIds(), ['a', 'b', 'c']);
+    });
+
     it('S24: what is redriven goes before a back-off and does not wait for it', async () => {
       const stage = await withDead('a');
       stage.items('b');

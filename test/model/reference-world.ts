@@ -688,7 +688,7 @@ export class World {
 
   #giveBack(lane: Lane, items: readonly ItemRecord[]): number {
     for (const item of items) item.attempts -= 1;
-    this.#putBack(lane, items);
+    this.putBack(lane, items);
     return items.length;
   }
 
@@ -703,7 +703,7 @@ export class World {
     // A key that stops has no back-off: whoever resumes it wants it to go on.
     if (head !== undefined && lane.parked === undefined)
       head.notBefore = Math.ceil(this.#now + (delay ?? this.#backOff(lane, head)));
-    this.#putBack(lane, back);
+    this.putBack(lane, back);
     return head === undefined || lane.parked !== undefined ? { dead } : { retryAt: head.notBefore, dead };
   }
 
@@ -711,7 +711,7 @@ export class World {
     const items = this.#unfinished(this.endTurn(lane, how));
     for (const item of items) item.lastError = error;
     const dead = this.#die(lane, items, () => 'refused');
-    this.#putBack(
+    this.putBack(
       lane,
       items.filter((item) => item.state !== 'dead'),
     );
@@ -749,12 +749,16 @@ export class World {
     return dead;
   }
 
-  #putBack(lane: Lane, items: readonly ItemRecord[]): void {
+  /** S575. */
+  putBack(lane: Lane, items: readonly ItemRecord[]): void {
     for (const item of items) {
       item.state = 'waiting';
       item.cameBack = true;
     }
-    lane.line.unshift(...items);
+    for (const item of items.toSorted((one, other) => one.serial - other.serial)) {
+      const place = lane.line.findIndex((entry) => entry.kind === 'caller' || entry.serial > item.serial);
+      lane.line.splice(place < 0 ? lane.line.length : place, 0, item);
+    }
     this.changed(lane);
   }
 

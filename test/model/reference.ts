@@ -149,15 +149,16 @@ export class Reference implements Calls, Pick<Coordinator, 'openSession'> {
     return chosen;
   }
 
-  /** Before what waits, in their order; keys become ready in that order too. */
+  /** Before what came later, in their order; keys become ready in that order too. */
   #putFirst(name: string, items: readonly ItemRecord[]): void {
     const queue = this.#world.queue(name);
     for (const group of inLanes(items)) {
       const key = group[0]?.content.key ?? '';
       const lane = key === '' ? this.#world.newLane(queue, '') : this.#world.lane(queue, key);
-      for (const item of group) Object.assign(item, { state: 'waiting', attempts: 0, notBefore: 0, cameBack: true });
-      lane.line.unshift(...group);
-      this.#world.changed(lane);
+      for (const item of group) {
+        Object.assign(item, { attempts: 0, notBefore: 0 });
+      }
+      this.#world.putBack(lane, group);
     }
   }
 

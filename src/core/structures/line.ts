@@ -27,10 +27,6 @@ export class Line<E extends LineEntry<E>> {
     this.#put(entry, this.tail, undefined);
   }
 
-  prepend(entry: E): void {
-    this.#put(entry, undefined, this.head);
-  }
-
   /** Precondition: the other stands in this line. */
   insert(entry: E, before: E): void {
     this.#put(entry, before.before, before);

@@ -298,7 +298,7 @@ describe('what waits', () => {
     assert.equal(lives.stage.explain().state, 'INIT');
   });
 
-  it('comes in its order, what came back first', () => {
+  it('comes in its order, whatever came back first', () => {
     const lives = durable({});
     submitted(lives, 'a', 'b', 'c', 'd');
     for (const id of ['a', 'b']) {
@@ -313,7 +313,7 @@ describe('what waits', () => {
     lives.restart();
     assert.deepEqual(
       lives.stage.explain().line.map(({ id }) => id),
-      ['b', 'a', 'c', 'd'],
+      ['a', 'b', 'c', 'd'],
     );
   });
 

@@ -35,11 +35,6 @@ class Pair {
     this.list.push(entry);
   }
 
-  prepend(entry: Entry): void {
-    this.line.prepend(entry);
-    this.list.unshift(entry);
-  }
-
   insert(at: number, entry: Entry): void {
     const before = this.list[at];
     if (before === undefined) return;
@@ -83,7 +78,7 @@ class Pair {
 describe('a line', () => {
   it('does what an array does, whatever is asked of it', () => {
     const step = fc.record({
-      op: fc.constantFrom('append', 'prepend', 'insert', 'remove', 'breakOff'),
+      op: fc.constantFrom('append', 'insert', 'remove', 'breakOff'),
       at: fc.nat(12),
       isCaller: fc.boolean(),
       takesRoom: fc.boolean(),
@@ -94,7 +89,6 @@ describe('a line', () => {
         for (const { op, at, isCaller, takesRoom } of steps) {
           const entry = isCaller ? caller(takesRoom) : item(takesRoom);
           if (op === 'append') pair.append(entry);
-          else if (op === 'prepend') pair.prepend(entry);
           else if (op === 'insert') pair.insert(at, entry);
           else if (op === 'breakOff') pair.breakOff(at, isCaller);
           else pair.remove(at);
