@@ -200,6 +200,8 @@ export function administration(set: SetStage): void {
       const { item, key, attempts, lastError, diedAt, cause } = letter;
       const now = stage.clock.wall();
       assert.deepEqual([item.itemId, key, attempts, lastError, diedAt, cause], ['a', 'k', 1, 'bad', now, 'refused']);
+      const report = await stage.item('a');
+      assert.deepEqual([item.attempt, report.item?.attempt, report.attempts], [1, 1, 1], 'its last try, everywhere');
       const second = told(await admin.listDeadLetters({ ...page, pageToken: first.nextPageToken }));
       const ids = [...first.deadLetters, ...second.deadLetters].map((one) => one.item.itemId);
       assert.deepEqual([ids, second.nextPageToken], [['a', 'b', 'c'], '']);
@@ -216,6 +218,23 @@ export function administration(set: SetStage): void {
       stage.ack(turn);
       assert.deepEqual(stage.drainIds(), ['c', 'd']);
       assert.equal(told(await stage.coordinator.admin.redrive(ALL)).done, 1, 'none: all');
+    });
+
+    it('S575: letters of a key that are redriven one by one stand in the order of submission', async () => {
+      const stage = await withDead('a', 'b', 'c');
+      stage.items('d');
+      for (const id of ['b', 'c', 'a'])
+        assert.equal(told(await stage.coordinator.admin.redrive({ ...ALL, itemIds: [id] })).done, 1);
+      assert.deepEqual(stage.drainIds(), ['a', 'b', 'c', 'd']);
+    });
+
+    it('S575: what a turn gives back stands behind what was submitted earlier and redriven meanwhile', async () => {
+      const stage = await withDead('a');
+      stage.items('b', 'c');
+      const { turn } = stage.take();
+      assert.equal(told(await stage.coordinator.admin.redrive(ALL)).done, 1);
+      stage.nack(turn, { kind: 'release' });
+      assert.deepEqual(stage.drainIds(), ['a', 'b', 'c']);
     });
 
     it('S24: what is redriven goes before a back-off and does not wait for it', async () => {

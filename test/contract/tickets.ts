@@ -47,6 +47,63 @@ export function tickets(set: SetStage): void {
       assert.ok(stage.hold({ ticket: 't' }).token > turn.token, 'after its turn the ticket is new again');
     });
 
+    for (const waitingPerKey of [undefined, 1] as const) {
+      it(`S574: a caller whose call broke off declines nobody, and comes back behind (capacity ${waitingPerKey})`, () => {
+        const stage = set({ waitingPerKey });
+        const turn = stage.hold();
+        stage.enQueue({ ticket: 'dead' }).cancel();
+        const alive = stage.enQueue({ ticket: 'alive' });
+        assert.ok(alive.open, 'let in');
+        assert.deepEqual(stage.enQueue().value, decline('waiter_exists', { survivorId: 'alive' }));
+        const back = stage.enQueue({ ticket: 'dead', wait: 0 });
+        assert.deepEqual(back.value, block(2, undefined, 'dead'));
+        stage.end(turn);
+        assert.equal(alive.value.decision, 'accept');
+      });
+    }
+
+    it('S574: nor an item; what is present keeps its order', async () => {
+      const stage = set({ waitingPerKey: 2 });
+      const turn = stage.hold();
+      stage.enQueue({ ticket: 'dead' }).cancel();
+      stage.enQueue({ ticket: 'present' });
+      stage.enQueue({ ticket: 'dead too' }).cancel();
+      const { results } = stage.submit([{ itemId: 'i' }]).value;
+      assert.equal(results[0]?.decision, 'accept');
+      const [full] = stage.submit([{ itemId: 'j' }]).value.results;
+      assert.deepEqual(full, {
+        decision: 'decline',
+        itemId: 'j',
+        reason: 'waiter_exists',
+        survivorId: 'i',
+        retryAfter: undefined,
+      });
+      assert.deepEqual(
+        (await stage.explain()).line.map(({ id }) => id),
+        ['dead', 'present', 'i', 'dead too'],
+      );
+      stage.end(turn);
+    });
+
+    it('S574: after BLOCK a caller is expected back, and declines as before', () => {
+      const stage = set({ waitingPerKey: 1 });
+      stage.hold();
+      stage.enQueue({ ticket: 'polls', wait: 0 });
+      assert.deepEqual(stage.enQueue().value, decline('waiter_exists', { survivorId: 'polls' }));
+      stage.enQueue({ ticket: 'polls' }).cancel();
+      stage.enQueue({ ticket: 'polls', wait: 0 });
+      assert.deepEqual(stage.enQueue().value, decline('waiter_exists', { survivorId: 'polls' }));
+    });
+
+    it('S574: where the newest wins, it takes the place of one that broke off too', () => {
+      const stage = set({ waitingPerKey: 1, whenFull: 'replace' });
+      const turn = stage.hold();
+      stage.enQueue({ ticket: 'dead' }).cancel();
+      const { results } = stage.submit([{ itemId: 'i' }]).value;
+      assert.deepEqual(results, [{ decision: 'accept', itemId: 'i', supersededId: 'dead' }]);
+      stage.end(turn);
+    });
+
     it('after DeQueue the ticket is new again', () => {
       const stage = set();
       const turn = stage.hold({ ticket: 't' });
@@ -75,14 +132,15 @@ export function tickets(set: SetStage): void {
       ['cancelled', (call: { cancel(): void }, _advance: (ms: number) => void) => call.cancel()],
       ['its wait ended', (_call: { cancel(): void }, advance: (ms: number) => void) => advance(3_000)],
     ] as const) {
-      it(`an absent caller’s place is kept for ticket_ttl after its last call (${how})`, () => {
+      it(`an absent caller’s place is kept for ticket_ttl after its last call (${how})`, async () => {
         const stage = set({ ticketTtl: 700, lease: 60_000 });
         stage.hold();
         goAway(stage.enQueue({ ticket: 't', wait: 3_000 }), (ms) => stage.advance(ms));
         stage.advance(699);
-        assert.equal(stage.enQueue({ wait: 0 }).value.decision, 'decline');
+        const line = async () => (await stage.explain()).line.map(({ id }) => id);
+        assert.deepEqual(await line(), ['t']);
         stage.advance(1);
-        assert.equal(stage.enQueue({ wait: 0 }).value.decision, 'block');
+        assert.deepEqual(await line(), []);
       });
     }
 

@@ -24,6 +24,33 @@ export function workers(set: SetStage, world: World): void {
       assert.deepEqual(idsOf(call), [['1'], ['2'], ['3']]);
     });
 
+    itOfGroup('the queues of one call take turns: a large queue does not starve a small one', () => {
+      const stage = set();
+      stage.submit(
+        ['a', 'b', 'c', 'd'].map((key) => ({ key, itemId: `big ${key}` })),
+        { queue: 'big' },
+      );
+      stage.submit(
+        ['x', 'y'].map((key) => ({ key, itemId: `small ${key}` })),
+        { queue: 'small' },
+      );
+      const next = () => idsOf(stage.acquire({ queues: ['big', 'small'] })).flat();
+      assert.deepEqual([next(), next(), next()].flat(), ['big a', 'small x', 'big b']);
+      const rest = idsOf(stage.acquire({ queues: ['big', 'small'], maxTurns: 9 }));
+      assert.deepEqual(rest.flat(), ['small y', 'big c', 'big d']);
+    });
+
+    itOfGroup('whatever another call took of a queue, that queue comes last', () => {
+      const stage = set();
+      stage.submit(
+        ['a', 'b'].map((key) => ({ key, itemId: `big ${key}` })),
+        { queue: 'big' },
+      );
+      stage.submit([{ itemId: 'small' }], { queue: 'small' });
+      stage.acquire({ queues: ['big'] });
+      assert.deepEqual(idsOf(stage.acquire({ queues: ['big', 'small'], maxTurns: 2 })), [['small'], ['big b']]);
+    });
+
     it('only of its queues', () => {
       const stage = set();
       stage.submit([{}], { queue: 'other' });

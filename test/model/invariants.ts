@@ -42,9 +42,13 @@ export class Invariants {
     }
   }
 
-  /** I2. Callers of Acquire with a key are not counted and cannot be told apart: scenarios with them say nothing. */
+  /**
+   * I2. Callers of Acquire with a key are not counted, callers whose call broke off are not either (S574), and neither
+   * can be told apart: scenarios with them say nothing.
+   */
   #bounded(queue: string, { keys }: Seen, { waitingPerKey, whenFull }: Partial<Policy>): void {
-    if (typeof waitingPerKey !== 'number' || this.scenario.commands.some(bringsItsOwnMessage)) return;
+    const isSilent = (command: Command) => bringsItsOwnMessage(command) || breaksOff(command);
+    if (typeof waitingPerKey !== 'number' || this.scenario.commands.some(isSilent)) return;
     for (const { line } of keys) {
       const counted = line.filter(({ kind, id }) => kind === 'caller' || !this.#wasOut.has(`${queue}/${id}`));
       assert.ok(counted.length <= waitingPerKey, `I2: ${counted.length} wait in a line (${whenFull})`);
@@ -92,6 +96,10 @@ function deliveriesIn(outcome: Made['call']['outcome']): readonly Delivery[] {
   if (outcome === undefined || !('answer' in outcome)) return [];
   const answer = outcome.answer as Partial<AckAnswer & AcquireAnswer>; // one of the answers; others lack both fields
   return answer.deliveries ?? answer.next?.deliveries ?? [];
+}
+
+function breaksOff({ type }: Command): boolean {
+  return type === 'cancel' || type === 'break';
 }
 
 function bringsItsOwnMessage(command: Command): boolean {

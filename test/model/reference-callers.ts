@@ -100,6 +100,7 @@ function knownTicket(world: World, lane: Lane, asked: Asked): Handled | undefine
     const { ahead, retryAfter } = world.place(lane, index);
     entry.call.block(ahead, retryAfter);
   }
+  entry.brokeOff = false;
   entry.consumerId = asked.consumerId;
   entry.lease = asked.lease;
   return stay(world, lane, entry, asked);
@@ -127,8 +128,7 @@ function arrival(world: World, lane: Lane, asked: Asked): Handled {
   }
   const place = world.placeFor(lane, 'caller');
   if (place.full && policy.whenFull === 'decline') {
-    const newest = lane.line.at(-1);
-    call.decline('waiter_exists', newest && nameOf(newest), undefined, undefined);
+    call.decline('waiter_exists', place.survivor && nameOf(place.survivor), undefined, undefined);
     return ANSWERED;
   }
   const soon = intervalEnds(lane) - world.now;
@@ -137,7 +137,8 @@ function arrival(world: World, lane: Lane, asked: Asked): Handled {
     return ANSWERED;
   }
   const victim = place.full ? place.victim : undefined;
-  const index = victim === undefined ? lane.line.length : lane.line.indexOf(victim);
+  const end = place.full ? lane.line.length : place.index;
+  const index = victim === undefined ? end : lane.line.indexOf(victim);
   return join(world, lane, asked, index, victim);
 }
 
@@ -157,6 +158,7 @@ function join(
     counted: asked.call.form === 'enqueue',
     consumerId: asked.consumerId,
     lease: asked.lease,
+    brokeOff: false,
     call: undefined,
     end: Number.POSITIVE_INFINITY,
     timer: undefined,
@@ -178,7 +180,7 @@ function join(
     asked.call.refuse(lack);
     return ANSWERED;
   }
-  if (victim === undefined) world.append(lane, entry);
+  if (victim === undefined) world.insert(lane, entry, index);
   else world.replace(lane, victim, entry);
   return startOrStay(world, lane, entry, asked, lack);
 }
@@ -269,7 +271,10 @@ function absent(world: World, lane: Lane, entry: CallerEntry): void {
 function goneAway(world: World, lane: Lane, entry: CallerEntry, call: CallerCall, leave: boolean): void {
   if (entry.call !== call || !lane.line.includes(entry)) return;
   if (leave) world.remove(lane, entry);
-  else absent(world, lane, entry);
+  else {
+    entry.brokeOff = true;
+    absent(world, lane, entry);
+  }
 }
 
 export function deQueue(

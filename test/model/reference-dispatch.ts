@@ -34,8 +34,6 @@ function dispatch(
   const acquire: WaitingAcquire = {
     request,
     stream,
-    basket: [],
-    passedBy: new Set(),
     answer: (deliveries) => reply.answer({ deliveries }),
     timer: undefined,
   };

@@ -198,14 +198,14 @@ function arrival(world: World, lane: Lane, item: NewItem, arrived: Arrived): Sub
   }
   const place = world.placeFor(lane, 'item');
   if (place.full && lane.queue.policy.whenFull === 'decline') {
-    const newest = lane.line.at(-1);
-    return { ...decline, reason: 'waiter_exists', survivorId: newest && nameOf(newest) };
+    const { survivor } = place;
+    return { ...decline, reason: 'waiter_exists', survivorId: survivor && nameOf(survivor) };
   }
   const soon = tooSoon(world, lane);
   if (soon > 0) return { ...decline, reason: 'too_soon', retryAfter: soon };
   const victim = place.full ? place.victim : undefined;
   const record = newRecord(world, lane.queue, item, id);
-  if (victim === undefined) world.append(lane, record);
+  if (victim === undefined) world.insert(lane, record, place.full ? lane.line.length : place.index);
   else world.replace(lane, victim, record);
   lane.queue.items.push(record);
   arrived.kept(record);

@@ -85,6 +85,8 @@ export interface CallerEntry {
   readonly counted: boolean;
   consumerId: string;
   lease: number | undefined;
+  /** Absent, because its call ended without an answer: it declines nobody (S574). */
+  brokeOff: boolean;
   /** Unset: absent, its place is kept for the ticket. */
   call: CallerCall | undefined;
   /** End of the wait, or of the ticket. */
@@ -171,15 +173,14 @@ export interface ModelQueue {
   done: Done[];
   /** The moment at which the bucket of `rate` will be full again. */
   bucketFullAt: number;
+  /** Token of the last turn that dispatch gave of it. */
+  gave: number;
   gateTimer: Timer | undefined;
 }
 
 export interface WaitingAcquire {
   readonly request: AcquireRequest;
   readonly stream: ModelStream | undefined;
-  readonly basket: { readonly lane: Lane; readonly turn: LiveTurn; readonly delivery: Delivery }[];
-  /** Queues of which a caller got a turn since the first one of the basket. */
-  readonly passedBy: Set<ModelQueue>;
   readonly answer: (deliveries: readonly Delivery[]) => boolean;
   timer: Timer | undefined;
 }
@@ -205,6 +206,11 @@ export function nameOf(entry: Entry): string {
 /** Entries that came by EnQueue or Submit and did not come back: those that the capacity of the line is about. */
 export function isCounted(entry: Entry): boolean {
   return entry.kind === 'item' ? !entry.cameBack : entry.counted;
+}
+
+/** Of a caller whose call broke off nobody knows whether it lives. */
+export function isPresent(entry: Entry): boolean {
+  return entry.kind === 'item' || !entry.brokeOff;
 }
 
 /** Nothing of it is kept but what became of it. */

@@ -2,7 +2,15 @@
  * The dumb reference: time, gates, turns. After every command and every moment at which something was due it looks at
  * everything again and starts what may start. It knows the contract and docs/SPEC.md, and nothing of the core.
  */
-import type { Bytes, CoordinatorSettings, DeliveredItem, ItemRef, LossCause, Refusal } from '../../src/coordinator.js';
+import type {
+  Bytes,
+  CoordinatorSettings,
+  DeliveredItem,
+  Delivery,
+  ItemRef,
+  LossCause,
+  Refusal,
+} from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
 import { type End, isSame } from './reference-dependencies.js';
 import { leaves, notifyLost, takes, warn } from './reference-sessions.js';
@@ -13,6 +21,7 @@ import {
   type ItemRecord,
   isCounted,
   isHeldBack,
+  isPresent,
   type Lane,
   type LiveTurn,
   type ModelQueue,
@@ -89,6 +98,7 @@ export class World {
       dead: [],
       done: [],
       bucketFullAt: 0,
+      gave: 0,
       gateTimer: undefined,
     };
     this.queues.push(queue);
@@ -300,8 +310,8 @@ export class World {
   #startAll(): void {
     for (;;) {
       const lane = this.#firstThatMayStart();
-      if (lane !== undefined) this.#start(lane);
-      else if (!this.#answerBaskets()) return;
+      if (lane === undefined) return;
+      this.#start(lane);
     }
   }
 
@@ -375,18 +385,14 @@ export class World {
 
   #firstThatMayStart(): Lane | undefined {
     const ready = this.queues.flatMap((queue) => queue.lanes).filter((lane) => lane.readyAt !== undefined);
-    ready.sort((one, other) => (one.readyAt ?? 0) - (other.readyAt ?? 0));
+    ready.sort((one, other) => orderOf(one) - orderOf(other));
     return ready.find(
       (lane) => this.gateOpen(lane.queue) && (lane.line[0]?.kind === 'caller' || this.#acquireFor(lane) !== undefined),
     );
   }
 
-  /** However much a worker may take, a caller of the queue that was ready earlier comes in between (S7, S125). */
   #acquireFor({ queue }: Lane): WaitingAcquire | undefined {
-    return this.acquires.find(
-      ({ request, basket, passedBy }) =>
-        request.queues.includes(queue.name) && basket.length < request.maxTurns && !passedBy.has(queue),
-    );
+    return this.acquires.find(({ request }) => request.queues.includes(queue.name));
   }
 
   #start(lane: Lane): void {
@@ -474,7 +480,6 @@ export class World {
   }
 
   #startCaller(lane: Lane, entry: CallerEntry): void {
-    for (const { basket, passedBy } of this.acquires) if (basket.length > 0) passedBy.add(lane.queue);
     lane.line.shift();
     this.cancel(entry.timer);
     const turn = this.#newTurn(lane, {
@@ -537,10 +542,41 @@ export class World {
     return true;
   }
 
-  #startItems(lane: Lane): void {
-    const acquire = this.#acquireFor(lane);
+  /** The call that waits longest there takes what it may get of all of its queues, and is answered. */
+  #startItems(first: Lane): void {
+    const acquire = this.#acquireFor(first);
     if (acquire === undefined) throw new Error('somebody asked for this');
-    const { request } = acquire;
+    const basket: { lane: Lane; turn: LiveTurn; delivery: Delivery }[] = [];
+    for (let lane: Lane | undefined = first; lane && basket.length < acquire.request.maxTurns; ) {
+      lane = this.#nextFor(acquire);
+      const head = lane?.line[0];
+      if (lane === undefined || head === undefined || this.#alreadyDone(lane, head)) continue;
+      const turn = this.#startTurnOfItems(lane, acquire);
+      basket.push({ lane, turn, delivery: this.delivery(lane, turn) });
+    }
+    if (basket.length === 0) return;
+    this.acquires = this.acquires.filter((one) => one !== acquire);
+    this.cancel(acquire.timer);
+    this.told(basket, acquire.answer(basket.map(({ delivery }) => delivery)));
+  }
+
+  /** S573: of the queues in which nobody waits longer the one that gave least recently, and its first key. */
+  #nextFor(acquire: WaitingAcquire): Lane | undefined {
+    const lanes = acquire.request.queues
+      .map((name) => this.#firstReadyOf(this.queue(name)))
+      .filter((lane) => lane?.readyFor === 'item')
+      .filter((lane) => lane !== undefined && this.#acquireFor(lane) === acquire && this.gateOpen(lane.queue));
+    lanes.sort((one, other) => (one?.queue.gave ?? 0) - (other?.queue.gave ?? 0) || orderOf(one) - orderOf(other));
+    return lanes[0];
+  }
+
+  /** However much a worker may take, a caller of the queue that was ready earlier comes in between (S7, S125). */
+  #firstReadyOf({ lanes }: ModelQueue): Lane | undefined {
+    const ready = lanes.filter((lane) => lane.readyAt !== undefined);
+    return ready.sort((one, other) => orderOf(one) - orderOf(other))[0];
+  }
+
+  #startTurnOfItems(lane: Lane, { request, stream }: WaitingAcquire): LiveTurn {
     const items = this.#takeItems(lane, request.maxItemsPerTurn);
     const turn = this.#newTurn(lane, {
       items,
@@ -550,9 +586,10 @@ export class World {
       consumerId: request.consumerId,
       lease: request.lease ?? lane.queue.policy.lease,
     });
-    this.handOver(lane, turn, acquire.stream, request.lease);
-    acquire.basket.push({ lane, turn, delivery: this.delivery(lane, turn) });
+    lane.queue.gave = turn.token;
+    this.handOver(lane, turn, stream, request.lease);
     this.changed(lane);
+    return turn;
   }
 
   #takeItems(lane: Lane, most: number): ItemRecord[] {
@@ -587,15 +624,6 @@ export class World {
     const { payload, headers, idempotencyKey } = item.content;
     const attempt = item.attempts;
     return { itemId: item.id, payload, headers, idempotencyKey, submittedAt: this.wall(item.submittedAt), attempt };
-  }
-
-  #answerBaskets(): boolean {
-    const acquire = this.acquires.find(({ basket }) => basket.length > 0);
-    if (acquire === undefined) return false;
-    this.acquires = this.acquires.filter((one) => one !== acquire);
-    this.cancel(acquire.timer);
-    this.told(acquire.basket, acquire.answer(acquire.basket.map(({ delivery }) => delivery)));
-    return true;
   }
 
   #serveSubmits(): boolean {
@@ -661,7 +689,7 @@ export class World {
 
   #giveBack(lane: Lane, items: readonly ItemRecord[]): number {
     for (const item of items) item.attempts -= 1;
-    this.#putBack(lane, items);
+    this.putBack(lane, items);
     return items.length;
   }
 
@@ -676,7 +704,7 @@ export class World {
     // A key that stops has no back-off: whoever resumes it wants it to go on.
     if (head !== undefined && lane.parked === undefined)
       head.notBefore = Math.ceil(this.#now + (delay ?? this.#backOff(lane, head)));
-    this.#putBack(lane, back);
+    this.putBack(lane, back);
     return head === undefined || lane.parked !== undefined ? { dead } : { retryAt: head.notBefore, dead };
   }
 
@@ -684,7 +712,7 @@ export class World {
     const items = this.#unfinished(this.endTurn(lane, how));
     for (const item of items) item.lastError = error;
     const dead = this.#die(lane, items, () => 'refused');
-    this.#putBack(
+    this.putBack(
       lane,
       items.filter((item) => item.state !== 'dead'),
     );
@@ -722,12 +750,16 @@ export class World {
     return dead;
   }
 
-  #putBack(lane: Lane, items: readonly ItemRecord[]): void {
+  /** S575. */
+  putBack(lane: Lane, items: readonly ItemRecord[]): void {
     for (const item of items) {
       item.state = 'waiting';
       item.cameBack = true;
     }
-    lane.line.unshift(...items);
+    for (const item of items.toSorted((one, other) => one.serial - other.serial)) {
+      const place = lane.line.findIndex((entry) => entry.kind === 'caller' || entry.serial > item.serial);
+      lane.line.splice(place < 0 ? lane.line.length : place, 0, item);
+    }
     this.changed(lane);
   }
 
@@ -791,8 +823,8 @@ export class World {
     return { ahead, retryAfter: ahead === 0 ? this.retryAfter(lane) : undefined };
   }
 
-  append(lane: Lane, entry: Entry): void {
-    lane.line.push(entry);
+  insert(lane: Lane, entry: Entry, index: number): void {
+    lane.line.splice(index, 0, entry);
     this.changed(lane);
   }
 
@@ -816,15 +848,23 @@ export class World {
     return { kind: 'queue_full', subject: queue.name, limit, description: '', retryAfter: NOBODY_KNOWS };
   }
 
-  /** S3 and S5: where a newcomer that is counted would stand. */
-  placeFor(lane: Lane, kind: Entry['kind']): { full: false } | { full: true; victim: Entry | undefined } {
-    const { waitingPerKey } = lane.queue.policy;
-    const counted = lane.line.filter(isCounted);
-    const room =
-      waitingPerKey === undefined
-        ? kind === 'item' || lane.line.length === 0
-        : waitingPerKey === 'unlimited' || counted.length < waitingPerKey;
-    return room ? { full: false } : { full: true, victim: counted.at(-1) };
+  /** S3, S5 and S574: where a newcomer that is counted would stand. */
+  placeFor(
+    lane: Lane,
+    kind: Entry['kind'],
+  ): { full: false; index: number } | { full: true; victim: Entry | undefined; survivor: Entry | undefined } {
+    const { line } = lane;
+    const all = this.#hasRoom(lane, kind, line);
+    const present = line.filter(isPresent);
+    const room = all || (lane.queue.policy.whenFull === 'decline' && this.#hasRoom(lane, kind, present));
+    if (!room) return { full: true, victim: line.filter(isCounted).at(-1), survivor: present.at(-1) };
+    return { full: false, index: all ? line.length : line.findLastIndex(isPresent) + 1 };
+  }
+
+  #hasRoom({ queue }: Lane, kind: Entry['kind'], line: readonly Entry[]): boolean {
+    const { waitingPerKey } = queue.policy;
+    if (waitingPerKey === undefined) return kind === 'item' || line.length === 0;
+    return waitingPerKey === 'unlimited' || line.filter(isCounted).length < waitingPerKey;
   }
 }
 
@@ -833,6 +873,10 @@ function givenBack({ items }: LiveTurn): HowItEnded {
   if (items.length === 0)
     return { cause: 'settled', call: 'dequeue', manner: 'true', answer: { promoted: false, waiting: 0 } };
   return { cause: 'settled', call: 'nack', manner: 'release', answer: { retryAt: undefined, deadLettered: 0 } };
+}
+
+function orderOf(lane: Lane | undefined): number {
+  return lane?.readyAt ?? 0;
 }
 
 function sessionEnd({ brokenAt, ttl }: ModelSession): number {

@@ -149,15 +149,19 @@ export class Reference implements Calls, Pick<Coordinator, 'openSession'> {
     return chosen;
   }
 
-  /** Before what waits, in their order; keys become ready in that order too. */
+  /** Before what came later, in their order; keys become ready in that order too. */
   #putFirst(name: string, items: readonly ItemRecord[]): void {
     const queue = this.#world.queue(name);
     for (const group of inLanes(items)) {
       const key = group[0]?.content.key ?? '';
       const lane = key === '' ? this.#world.newLane(queue, '') : this.#world.lane(queue, key);
-      for (const item of group) Object.assign(item, { state: 'waiting', attempts: 0, notBefore: 0, cameBack: true });
-      lane.line.unshift(...group);
-      this.#world.changed(lane);
+      for (const item of group) {
+        // S67: those that go back together wait for each other again.
+        const earlier = items.filter(({ serial }) => serial < item.serial).map(({ id }) => id);
+        const after = (item.content.after ?? []).filter((ref) => ref.queue === name && earlier.includes(ref.itemId));
+        Object.assign(item, { attempts: 0, notBefore: 0, after });
+      }
+      this.#world.putBack(lane, group);
     }
   }
 

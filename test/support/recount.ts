@@ -474,6 +474,8 @@ function walkLine(lane: Lane, line: NonNullable<Lane['line']>, inLines: Set<Entr
   let length = 0;
   let callers = 0;
   let taken = 0;
+  let brokenOff = 0;
+  let takenByBrokenOff = 0;
   for (const entry of entriesOf(lane)) {
     equal(entry.lane, lane, 'an entry is of its lane');
     equal(entry.before, before, 'a line reads the same from both ends');
@@ -481,11 +483,18 @@ function walkLine(lane: Lane, line: NonNullable<Lane['line']>, inLines: Set<Entr
     length += 1;
     if (entry instanceof Caller) callers += 1;
     if (entry.takesRoom) taken += 1;
+    if (entry.brokeOff) brokenOff += 1;
+    if (entry.brokeOff && entry.takesRoom) takenByBrokenOff += 1;
+    ok(!(entry instanceof Caller && entry.brokeOff && entry.asker !== undefined), 'a call that broke off is not open');
     before = entry;
   }
   equal(line.tail, before, 'a line ends with its last');
   ok(length > 0, 'an empty line is none');
-  assert.deepEqual([line.length, line.callers, line.taken], [length, callers, taken], `line of ${lane.key}`);
+  assert.deepEqual(
+    [line.length, line.callers, line.taken, line.brokenOff, line.takenByBrokenOff],
+    [length, callers, taken, brokenOff, takenByBrokenOff],
+    `line of ${lane.key}`,
+  );
   ok(
     !(line.head instanceof Item && isHeldBack(line.head) && lane.phase.at === 'READY'),
     'what waits for others is not ready',

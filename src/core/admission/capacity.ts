@@ -14,8 +14,9 @@ import { badRequest, limitRefusal, memoryFull, queueFull, RETRY_SOON } from '../
 import { contentHashOf, contentHashOfItem, weightOf } from '../items/content.js';
 import { recallKey } from '../items/idempotency.js';
 import { itemById } from '../items/item-status.js';
-import { isFull, tooSoon } from '../lane/arrivals.js';
+import { tooSoon } from '../lane/arrivals.js';
 import { catchUpItems } from '../lane/current-lanes.js';
+import { isFull } from '../lane/room.js';
 import { roomKept } from '../state/kept-room.js';
 import { STATES } from '../state/lane-states.js';
 import { Item, type Lack, type Lane, type Queue, RoomWaiter } from '../state/records.js';
@@ -143,7 +144,7 @@ export class CapacityPlan {
     this.#added ??= new Map();
     const added = this.#added.get(item.key) ?? 0;
     const line = lane?.line;
-    const full = line === undefined ? added >= waitingPerKey : isFull(line, waitingPerKey - added);
+    const full = line === undefined ? added >= waitingPerKey : isFull(line, waitingPerKey - added, policy.whenFull);
     if (full) return policy.whenFull === 'replace' ? 'replaced' : 'none';
     this.#added.set(item.key, added + 1);
     return 'taken';

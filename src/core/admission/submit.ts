@@ -20,10 +20,11 @@ import { lineUp } from '../items/item-phase.js';
 import { itemById } from '../items/item-status.js';
 import { keepAfterAll } from '../items/kept-after-all.js';
 import { nameOf } from '../lane/answers.js';
-import { countArrival, isFull, supersede, tooSoon } from '../lane/arrivals.js';
+import { countArrival, supersede, tooSoon } from '../lane/arrivals.js';
 import { currentOrNewLane } from '../lane/current-lanes.js';
 import { restIfNew } from '../lane/phase.js';
 import { resolve } from '../lane/resolve.js';
+import { isFull, placeTakenOver } from '../lane/room.js';
 import { tell } from '../state/events.js';
 import { nameKeyless } from '../state/lane.js';
 import { findOrMakeQueue, isRefusal } from '../state/queues.js';
@@ -228,10 +229,9 @@ function decide(
     state.dependencies.end(queue.name, id, 'done');
     return decline(queue, id, 'already_done');
   }
-  const full = lane.key !== '' && line !== undefined && isFull(line, policy.waitingPerKey);
-  const tail = line?.tail;
-  if (full && policy.whenFull === 'decline' && tail !== undefined)
-    return decline(queue, id, 'waiter_exists', nameOf(tail));
+  const full = lane.key !== '' && line !== undefined && isFull(line, policy.waitingPerKey, policy.whenFull);
+  const survivor = full && policy.whenFull === 'decline' ? line.newestPresent() : undefined;
+  if (survivor !== undefined) return decline(queue, id, 'waiter_exists', nameOf(survivor));
   const wait = tooSoon(lane, now);
   if (wait !== undefined) return decline(queue, id, 'too_soon', undefined, wait);
   return keep(state, lane, item, id, full, now, batch, durability);
@@ -265,7 +265,7 @@ function keep(
   if (awaited !== undefined) batch?.keep(item, awaited, newItem.afterUnknown);
   if (queue.changes !== undefined) store(queue.changes, item, durability);
   const superseded = full ? lane.line?.newestTakingRoom() : undefined;
-  lineUp(state, item, superseded);
+  lineUp(state, item, superseded ?? (lane.key === '' ? undefined : placeTakenOver(lane, 'item')));
   if (superseded !== undefined) supersede(state, superseded, item, now, durability);
   queue.counters.submitted += 1;
   if (state.watching) tell(state, 'arrival', lane, now, { itemId: id, detail: 'accept' });

@@ -1,9 +1,10 @@
 /**
- * Dispatch: an Acquire without a key gets the next turns of any keys, first ready first.
+ * Dispatch: an Acquire without a key gets the next turns of any keys. Its queues take turns, and each gives its key
+ * that is first ready.
  *
  * A key that is held, delayed or parked stands in no ready list, so it delays no other key, and the next turn costs
- * nothing for it (I4). What waits is served in order: of a queue's lanes the one that has been ready longest, of its
- * waiting calls the one that has waited longest.
+ * nothing for it (I4). What waits is served in order: of the queues of a call the one that gave least recently, of a
+ * queue's lanes the one that has been ready longest, of its waiting calls the one that has waited longest.
  */
 
 import type { AcquireRequest, Delivery } from '../contract/model.js';
@@ -128,7 +129,7 @@ function comeBack(
 type Taker = Pick<AcquireWaiter, 'asker' | 'request' | 'queues' | 'ticket'>;
 
 /**
- * Takes turns from the ready lanes of these queues, first ready first, as many as the request allows: `maxTurns` turns,
+ * Takes turns from the ready lanes of these queues, a queue at a time, as many as the request allows: `maxTurns` turns,
  * of `maxItemsPerTurn` items each, and `limits.answerBytes` in all. The first item of an answer goes into it, however
  * large. The gates are asked anew for each turn, because every turn may close one (`rate`, `max_in_flight`).
  *
@@ -156,8 +157,12 @@ export function gather(state: CoreState, taker: Taker, now: number, waiter: Acqu
 }
 
 /**
- * The lane that has been ready longest, over all queues whose gates are open. O(queues of the request): only the first
- * lane of each queue is looked at, because its list is in the order in which the lanes became ready.
+ * The first ready lane of the queue that gave a turn least recently, of all queues whose gates are open (S573). Of two
+ * that never gave one, the lane that has been ready longer. O(queues of the request): the list of a queue is in the order
+ * in which its lanes became ready.
+ *
+ * Not the oldest lane of all queues: a queue with thousands of ready keys would keep back a small one until all of them
+ * had their turn. Not a place kept for each consumer: a consumer may be new at each call.
  */
 function nextReady(
   state: CoreState,
@@ -167,14 +172,17 @@ function nextReady(
 ): Lane | undefined {
   let first: Lane | undefined;
   let order = Number.POSITIVE_INFINITY;
+  let gave = Number.POSITIVE_INFINITY;
   for (const queue of queues) {
     const lane = queue.readyLanes.next;
-    if (!(lane instanceof LaneClass) || lane.phase.at !== 'READY' || lane.phase.order >= order) continue;
+    if (!(lane instanceof LaneClass) || lane.phase.at !== 'READY') continue;
+    if (queue.gave > gave || (queue.gave === gave && lane.phase.order >= order)) continue;
     // A newcomer finds a queue open only if nobody waits there; a waiter, if nobody has waited there longer.
     if (longestWaiting(queue) !== waiter || closedGate(state, queue, now) !== undefined) continue;
     if (callerIsBefore(queue, lane.phase.order)) continue;
     first = lane;
     order = lane.phase.order;
+    gave = queue.gave;
   }
   return first;
 }
@@ -241,6 +249,7 @@ function deliver(
   const arrivedAt = waitedSince(items[0], now);
   const holder = { consumerId, ticket, lease, arrivedAt };
   const turn = startTurn(state, lane, { kind: 'items', items, done }, holder, asker.stream, now);
+  lane.queue.gave = turn.token;
   const delivery = deliveryView(state, turn, now);
   if (done) for (const item of items) finishHandedOut(state, item, now);
   return delivery;

@@ -132,13 +132,14 @@ function fresh({ seq, notBefore, takesRoom }: ItemRow): Progress {
 }
 
 /**
- * Puts the item in its line where its rank says; they come in the order of submission, which nearly always is the same.
+ * Puts the item in its line where its rank says, behind those of the same rank: they come in the order of submission,
+ * which nearly always is the order of ranks.
  */
 function insert(line: Line<Entry>, item: Item): void {
   const rank = rankOf(item);
   if (line.tail instanceof Item && rankOf(line.tail) > rank) {
     let entry = line.head;
-    while (entry instanceof Item && rankOf(entry) < rank) entry = entry.behind;
+    while (entry instanceof Item && rankOf(entry) <= rank) entry = entry.behind;
     if (entry !== undefined) return line.insert(item, entry);
   }
   line.append(item);

@@ -2,7 +2,8 @@
 
 import type { DeathCause } from '../contract/model.js';
 import { tell } from '../state/events.js';
-import type { Item, Lane, Park, Queue } from '../state/records.js';
+import type { Park } from '../state/phases.js';
+import type { Item, Lane, Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { answerAwaits } from './await.js';
 import { leaveDependencies } from './finish.js';

@@ -1,6 +1,7 @@
 /** An attempt failed: what is tried again, when, and what becomes a dead letter. */
 
-import type { Item, Lane, Park } from '../state/records.js';
+import type { Park } from '../state/phases.js';
+import type { Item, Lane } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { backOff } from '../structures/back-off.js';
 import { after } from '../structures/due.js';

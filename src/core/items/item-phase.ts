@@ -27,7 +27,7 @@ const HANDED_OUT: ItemPhase = Object.freeze({ at: 'handed_out' });
 /**
  * A new one lines up.
  *
- * @param before set: in front of this one, which is about to leave
+ * @param before set: in front of this one
  */
 export function lineUp(state: CoreState, item: Item, before: Entry | undefined): void {
   const { lane } = item;
@@ -81,23 +81,36 @@ export function take(state: CoreState, item: Item): void {
 }
 
 /**
- * Back to the head of the line, in order: from a turn, from among the dead letters, or because nobody got what was handed
- * out. They take no room from now on, so a full line takes them back too, and nothing supersedes them (S3, S5).
+ * Back into the line: from a turn, from among the dead letters, or because nobody got what was handed out. Each goes to
+ * its place by the order of submission among the items at the head, before the first caller (S575). They take no room
+ * from now on, so a full line takes them back too, and nothing supersedes them (S3, S5).
  *
- * Precondition: each is of this lane, and in flight, dead, or gone since the turn ended in which it was handed out. The
- * last one is put first, so that they stand in order.
+ * Precondition: each is of this lane, and in flight, dead, or gone since the turn ended in which it was handed out.
  */
 export function putBack(state: CoreState, lane: Lane, items: readonly Item[]): void {
   if (items.length === 0) return;
   const line = lineOf(lane);
   for (const item of items) keepAgain(state, item);
-  for (const item of items.toReversed()) {
+  let next = line.head;
+  for (const item of bySubmission(items)) {
+    while (next instanceof Item && next.seq < item.seq) next = next.behind;
     item.phase = WAITING;
     item.takesRoom = false;
-    if (item.stored !== undefined) writeBack(state, line, item, item.stored);
-    line.prepend(item);
+    if (item.stored !== undefined) writeBack(state, line, item, item.stored, next);
+    if (next === undefined) line.append(item);
+    else line.insert(item, next);
     countIn(state, item);
   }
+}
+
+/** Nearly always they are in that order already: then nothing is copied. */
+function bySubmission(items: readonly Item[]): readonly Item[] {
+  let last = 0;
+  for (const { seq } of items) {
+    if (seq < last) return items.toSorted((one, other) => one.seq - other.seq);
+    last = seq;
+  }
+  return items;
 }
 
 /** Back into the index by id. An item that was handed out is charged again; in flight or dead it is charged still. */
@@ -110,21 +123,31 @@ function keepAgain(state: CoreState, item: Item): void {
   items.setAgain(item);
 }
 
-/**
- * Notes on disk that the item came back, with a rank that puts it before what stands in the line. Precondition: it is
- * about to be put at the head.
- */
-function writeBack(state: CoreState, line: Line<Entry>, item: Item, stored: Stored): void {
-  stored.rank = rankBefore(state, line, stored.rank);
+/** Notes on disk that the item came back. Precondition: it is about to be put before `next`, or at the end. */
+function writeBack(state: CoreState, line: Line<Entry>, item: Item, stored: Stored, next: Entry | undefined): void {
+  const before = storedBefore(next === undefined ? line.tail : next.before);
+  stored.rank = before?.rank ?? rankBefore(state, line, stored.rank, next);
   state.frontRank = Math.min(state.frontRank, stored.rank);
   item.lane.queue.changes?.item(item);
 }
 
-/** The rank itself where it is the smallest already. Among callers it is not looked how far behind them the next item is. */
-function rankBefore(state: CoreState, line: Line<Entry>, rank: number): number {
-  const { head } = line;
+/**
+ * The nearest one on disk from here to the head. An item that comes back behind it takes the same rank: of equal ranks
+ * the order of submission decides, and that of the item is later.
+ */
+function storedBefore(from: Entry | undefined): Stored | undefined {
+  for (let entry = from; entry !== undefined; entry = entry.before)
+    if (entry instanceof Item && entry.stored !== undefined) return entry.stored;
+  return undefined;
+}
+
+/**
+ * Before all that are on disk: the rank itself where it is the smallest already. Among callers it is not looked how far
+ * behind them the next item is.
+ */
+function rankBefore(state: CoreState, line: Line<Entry>, rank: number, next: Entry | undefined): number {
   if (line.length === line.callers) return rank;
-  if (head instanceof Item && head.stored !== undefined) return Math.min(rank, head.stored.rank - 1);
+  if (next instanceof Item && next.stored !== undefined) return Math.min(rank, next.stored.rank - 1);
   state.frontRank = Math.min(state.frontRank, rank) - 1;
   return state.frontRank;
 }

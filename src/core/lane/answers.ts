@@ -56,7 +56,8 @@ function contentView(state: CoreState, item: Item): DeliveredItem {
     headers: item.headers,
     idempotencyKey: item.idempotencyKey,
     submittedAt: item.submittedAt + state.wallOffset,
-    attempt: item.attempts + 1,
+    // Of a dead letter its last try, as `attempts` of the letter counts; of any other the one that goes on, or the next.
+    attempt: item.phase.at === 'dead' ? item.attempts : item.attempts + 1,
   };
 }
 

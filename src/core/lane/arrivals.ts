@@ -15,16 +15,17 @@ import { emitLeaving, type Leaving, tell } from '../state/events.js';
 import { placeReplaced, roomKept } from '../state/kept-room.js';
 import { isKeyless, pacedUntil } from '../state/lane.js';
 import { STATES } from '../state/lane-states.js';
+import { markRoom } from '../state/marks.js';
 import { countIn, lineOf, takeOut } from '../state/places.js';
 import { type Asker, Caller, callerAssignment, type Entry, type Lane, Turn } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { isWaiting, mayNotWait } from '../state/wait-list.js';
 import { after } from '../structures/due.js';
-import type { Line } from '../structures/line.js';
 import { answerBlock, answerDecline, answerTurn, type Decline, nameOf, refuse } from './answers.js';
 import { closedGate, hasGateLine } from './gates.js';
 import { restIfNew } from './phase.js';
 import { delayOf, resolve } from './resolve.js';
+import { isFullForCaller, placeTakenOver } from './room.js';
 import { takeOverIfMay } from './take-over.js';
 import { startTurn, tellAgain } from './turns.js';
 
@@ -90,15 +91,17 @@ function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Ca
     return undefined;
   }
   // Full with `when_full: replace`. Unset, too, if nothing there may be superseded: then the newcomer is appended (S5).
-  return lineUp(state, lane, arrival, full ? lane.line?.newestTakingRoom() : undefined, now);
+  const superseded = full ? lane.line?.newestTakingRoom() : undefined;
+  const before = superseded ?? (coalesces ? placeTakenOver(lane, 'caller') : undefined);
+  return lineUp(state, lane, arrival, before, superseded, now);
 }
 
 /** The first reason that counts; unset: none does. */
 function whyDecline(lane: Lane, arrival: Arrival, coalesces: boolean, full: boolean, now: number): Decline | undefined {
   const done = recallKey(lane.queue, lane.key, arrival.idempotencyKey, now);
   if (done !== undefined) return { reason: 'already_done', result: done.result };
-  // WAITER_EXISTS names the newest entry that waits (S4).
-  const survivor = full && lane.queue.policy.whenFull === 'decline' ? lane.line?.tail : undefined;
+  // WAITER_EXISTS names the newest entry that waits (S4) and is known to be there (S574).
+  const survivor = full && lane.queue.policy.whenFull === 'decline' ? lane.line?.newestPresent() : undefined;
   if (survivor !== undefined) return { reason: 'waiter_exists', survivorId: nameOf(survivor) };
   const retryAfter = coalesces ? tooSoon(lane, now) : undefined;
   return retryAfter === undefined ? undefined : { reason: 'too_soon', retryAfter };
@@ -107,18 +110,6 @@ function whyDecline(lane: Lane, arrival: Arrival, coalesces: boolean, full: bool
 /** As {@link tell}. */
 function emitArrival(state: CoreState, lane: Lane, { consumerId }: Arrival, detail: string, now: number): void {
   tell(state, 'arrival', lane, now, { consumerId, detail });
-}
-
-/** With `waiting_per_key` unset, any entry at all makes the line full for a caller (S3). */
-function isFullForCaller(lane: Lane): boolean {
-  if (lane.line === undefined) return false;
-  const { waitingPerKey } = lane.queue.policy;
-  return waitingPerKey === undefined || isFull(lane.line, waitingPerKey);
-}
-
-/** Only entries that take room count: those that came back do not, nor callers by Acquire with a key. */
-export function isFull(line: Line<Entry>, capacity: number | 'unlimited' | undefined): boolean {
-  return typeof capacity === 'number' && line.taken >= capacity;
 }
 
 /** What is left of `min_interval`, ms, if that declines arrivals and is not over (S2). */
@@ -150,8 +141,8 @@ function refuseLane(state: CoreState, lane: Lane, asker: Asker): void {
 }
 
 /**
- * Gives the caller a place in the line, at the end or in that of `superseded`. A call that does not stay (no wait, no
- * ticket) gets BLOCK as it would have stood there, and supersedes nobody (S5, S6).
+ * Gives the caller a place in the line, at the end or `before` an entry, which may be `superseded`. A call that does not
+ * stay (no wait, no ticket) gets BLOCK as it would have stood there, and supersedes nobody (S5, S6).
  *
  * The newcomer stands in the line before the entry that it supersedes leaves: an empty line would be dropped.
  */
@@ -159,13 +150,14 @@ function lineUp(
   state: CoreState,
   lane: Lane,
   arrival: Arrival,
+  before: Entry | undefined,
   superseded: Entry | undefined,
   now: number,
 ): Caller | undefined {
   const { asker, wait, ticket } = arrival;
   if (wait <= 0 && ticket === undefined) {
     if (state.watching) emitArrival(state, lane, arrival, 'block', now);
-    const ahead = aheadOf(lane, superseded === undefined ? (lane.line?.length ?? 0) : placeOf(lane, superseded));
+    const ahead = aheadOf(lane, before === undefined ? (lane.line?.length ?? 0) : placeOf(lane, before));
     answerBlock(state, lane, asker, ahead, retryAfter(state, lane, ahead, now), undefined);
     return undefined;
   }
@@ -173,11 +165,9 @@ function lineUp(
   const { consumerId, lease, idempotencyKey } = arrival;
   const takesRoom = asker.kind === 'enqueue';
   const caller = new Caller(lane, asker, consumerId, ticket, lease, idempotencyKey, now, takesRoom);
-  if (superseded === undefined) lineOf(lane).append(caller);
-  else {
-    lineOf(lane).insert(caller, superseded);
-    supersede(state, superseded, caller, now);
-  }
+  if (before === undefined) lineOf(lane).append(caller);
+  else lineOf(lane).insert(caller, before);
+  if (superseded !== undefined) supersede(state, superseded, caller, now);
   countIn(state, caller);
   if (state.watching) emitArrival(state, lane, arrival, 'block', now);
   return waitOrLeave(state, caller, wait, now);
@@ -287,6 +277,7 @@ function retryAfter(state: CoreState, lane: Lane, ahead: number, now: number): n
  * place keeps its `arrivedAt`, so that the time of earlier calls counts for a take-over (S16); the wait begins anew.
  */
 function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now: number): Caller | undefined {
+  const { lane } = known;
   if (known instanceof Turn) {
     // Nobody has had the turn so far: it is that of whoever comes for it now.
     if (known.handed === 'kept') known.consumerId = arrival.consumerId;
@@ -296,6 +287,11 @@ function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now:
   }
   // Of two open calls with one ticket the newer waits.
   answerNotYet(state, known, now);
+  if (known.brokeOff) {
+    lineOf(lane).breakOff(known, false);
+    // The line may be full again: it declines what waits for room, which then needs none.
+    markRoom(state, lane.queue);
+  }
   known.asker = arrival.asker;
   known.consumerId = arrival.consumerId;
   known.lease = arrival.lease;
@@ -310,12 +306,13 @@ function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now:
 
 /**
  * The one who asked is gone, and is not answered here. With a ticket the place is kept for `ticket_ttl` from now,
- * unless `leave` (S41). Nothing happens to a caller that does not wait any more.
+ * unless `leave` (S41), and declines no newcomer (S574). Nothing happens to a caller that does not wait any more.
  */
 export function cancelCaller(state: CoreState, caller: Caller, leave: boolean, now: number): void {
   if (!isWaiting(caller)) return;
   if (caller.ticket === undefined || leave) return giveUp(state, caller, 'cancelled', now);
   caller.asker = undefined;
+  lineOf(caller.lane).breakOff(caller, true);
   state.wheel.schedule(caller, after(now, caller.lane.queue.policy.ticketTtl));
 }
 

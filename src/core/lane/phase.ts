@@ -17,7 +17,8 @@ import { tell } from '../state/events.js';
 import { isKeyless, parkOf } from '../state/lane.js';
 import { type CountedState, STATES } from '../state/lane-states.js';
 import { markAllRoom, markDirty } from '../state/marks.js';
-import { type Delay, INIT, type Lane, type Park, PLAIN_CALLER, type Ready, type Turn } from '../state/records.js';
+import { type Delay, INIT, type Park, type Ready } from '../state/phases.js';
+import { type Lane, PLAIN_CALLER, type Turn } from '../state/records.js';
 import { type CoreState, dropLane } from '../state/state.js';
 import { append, isLinked, unlink } from '../structures/link.js';
 

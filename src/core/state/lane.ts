@@ -1,7 +1,8 @@
 import type { LaneState } from '../contract/model.js';
 import { after, isOver } from '../structures/due.js';
 import { type CountedState, STATES } from './lane-states.js';
-import type { Lane, Park, Turn } from './records.js';
+import type { Park } from './phases.js';
+import type { Lane, Turn } from './records.js';
 
 /** When the `min_interval` of the key ends; unset: it runs for none, or is over. */
 export function pacedUntil({ startedAt, queue }: Lane, now: number): number | undefined {

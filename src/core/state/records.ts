@@ -29,7 +29,7 @@ import type {
 import type { SessionListener } from '../contract/notices.js';
 import { isDurable, type Policy } from '../contract/policy.js';
 import type { EndRow } from '../contract/rows.js';
-import type { DelayCause, LimitsChange, QueueNumbers } from '../contract/views.js';
+import type { LimitsChange, QueueNumbers } from '../contract/views.js';
 import { type Epoch, HoldEpochs } from '../structures/hold-epochs.js';
 import { IdIndex } from '../structures/id-index.js';
 import type { Line } from '../structures/line.js';
@@ -43,6 +43,7 @@ import type { ChangeLogOf } from './change-log.js';
 import { Counters, LaneCounts } from './counters.js';
 import { LaneFields } from './lane-fields.js';
 import { type CountedState, STATES } from './lane-states.js';
+import { type Delay, INIT, type Init, type Park, type Ready } from './phases.js';
 import type { Settlement } from './settlement.js';
 import type { Stored } from './stored.js';
 import { TurnFields } from './turn-fields.js';
@@ -143,43 +144,8 @@ export class TurnWatch extends Timer {
   }
 }
 
-interface Init {
-  readonly at: 'INIT';
-}
-
-/** The head could start. The lane stands in a ready list of its queue. */
-export interface Ready {
-  readonly at: 'READY';
-  readonly since: number;
-  /** It was so before the start: `since` is the earliest moment at which it may have begun. */
-  readonly fromBefore?: boolean;
-  /** Order in which lanes became ready, over all queues. */
-  readonly order: number;
-  /** A caller waits for a gate, an item for a worker. */
-  readonly waitsFor: 'gate' | 'worker';
-}
-
-/** Nobody may start before the lane's `due`. */
-export interface Delay {
-  readonly at: 'DELAY';
-  readonly since: number;
-  /** As that of {@link Ready}. */
-  readonly fromBefore?: boolean;
-  readonly because: DelayCause;
-}
-
-/** Stopped until somebody resumes it. */
-export interface Park {
-  readonly at: 'PARK';
-  readonly since: number;
-  readonly because: 'dead_letter' | 'no_room';
-  readonly itemId: string;
-}
-
 /** What a lane is doing, each with its own fields. PROCESS and BLOCK are one phase: in BLOCK the lane has a line. */
 type Phase = Init | Turn | Ready | Delay | Park;
-
-export const INIT: Init = Object.freeze({ at: 'INIT' });
 
 /**
  * The state of one key. Its timer ends its turn or its delay; while READY it stands in a ready list instead, and while
@@ -228,6 +194,8 @@ export type Entry = Caller | Item;
 export class Caller extends Timer {
   before: Entry | undefined = undefined;
   behind: Entry | undefined = undefined;
+  /** Absent, because its call ended without an answer. False after BLOCK: then its worker is expected back. */
+  brokeOff = false;
   constructor(
     readonly lane: Lane,
     /** The open call; unset: absent, the ticket keeps the place. */
@@ -326,6 +294,10 @@ export class Item {
   }
 
   get isCaller(): boolean {
+    return false;
+  }
+
+  get brokeOff(): boolean {
     return false;
   }
 
@@ -537,6 +509,8 @@ export class Queue {
   readonly gatedLanes = new Link();
   /** Lanes whose head is an item, first ready first. */
   readonly readyLanes = new Link();
+  /** Token of the last turn that dispatch gave of it; 0: none. Tokens grow over all queues, so the least is longest ago. */
+  gave = 0;
   /** Acquire calls without a key that wait, in order of arrival. One that named several queues stands in each. */
   readonly waiters = new Set<AcquireWaiter>();
   /** Submits that wait for room, in order of arrival. */

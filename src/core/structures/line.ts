@@ -1,10 +1,12 @@
-/** One that stands in a line: only the line writes `before` and `behind`. */
+/** One that stands in a line: only the line writes `before`, `behind`, and whether a call broke off. */
 interface LineEntry<E> {
   before: E | undefined;
   behind: E | undefined;
   /** A call that waits; else something that is kept. */
   readonly isCaller: boolean;
   readonly takesRoom: boolean;
+  /** A call that ended without an answer: the place is kept, and turns nobody away. */
+  readonly brokeOff: boolean;
 }
 
 const FARTHEST_PLACE = 10_000;
@@ -17,13 +19,12 @@ export class Line<E extends LineEntry<E>> {
   callers = 0;
   /** Entries that take room: they arrived by EnQueue or Submit and did not come back. `callers` and `taken` are at most `length`. */
   taken = 0;
+  /** Entries whose call broke off, and those of them that take room. */
+  brokenOff = 0;
+  takenByBrokenOff = 0;
 
   append(entry: E): void {
     this.#put(entry, this.tail, undefined);
-  }
-
-  prepend(entry: E): void {
-    this.#put(entry, undefined, this.head);
   }
 
   /** Precondition: the other stands in this line. */
@@ -39,6 +40,20 @@ export class Line<E extends LineEntry<E>> {
     entry.before = undefined;
     entry.behind = undefined;
     this.#count(entry, -1);
+  }
+
+  /** Counts a call that broke off, or that came back. Precondition: it stands in this line, and is the other already. */
+  breakOff(entry: E & { brokeOff: boolean }, brokeOff: boolean): void {
+    this.#count(entry, -1);
+    entry.brokeOff = brokeOff;
+    this.#count(entry, 1);
+  }
+
+  /** The newest entry whose call did not break off. */
+  newestPresent(): E | undefined {
+    let entry = this.brokenOff === this.length ? undefined : this.tail;
+    while (entry?.brokeOff) entry = entry.before;
+    return entry;
   }
 
   /** The newest entry that may be superseded. Those that may not stand at the head or are few, near the tail. */
@@ -78,5 +93,8 @@ export class Line<E extends LineEntry<E>> {
     this.length += by;
     if (entry.isCaller) this.callers += by;
     if (entry.takesRoom) this.taken += by;
+    if (!entry.brokeOff) return;
+    this.brokenOff += by;
+    if (entry.takesRoom) this.takenByBrokenOff += by;
   }
 }

@@ -165,7 +165,7 @@ const CASES: readonly Case[] = [
     rows: ['+ progress 1 tries 0 back'],
   },
   {
-    what: 'Redrive before an older one',
+    what: 'Redrive behind an older one',
     given: (it) => {
       submit(it, 'a', 'b');
       take(it, { maxItemsPerTurn: 2 });
@@ -177,7 +177,7 @@ const CASES: readonly Case[] = [
       person(it, (now) => atOnce(it.stage.core.redrive({ ...all, itemIds: ['a'] }, 1_000, () => now)));
     },
     when: (it) => person(it, (now) => atOnce(it.stage.core.redrive(all, 1_000, () => now))),
-    rows: ['+ progress 2 tries 0 back rank 0'],
+    rows: ['+ progress 2 tries 0 back rank 1'],
   },
   {
     what: 'Discard of a dead letter',

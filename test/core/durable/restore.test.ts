@@ -298,7 +298,7 @@ describe('what waits', () => {
     assert.equal(lives.stage.explain().state, 'INIT');
   });
 
-  it('comes in its order, what came back first', () => {
+  it('comes in its order, whatever came back first', () => {
     const lives = durable({});
     submitted(lives, 'a', 'b', 'c', 'd');
     for (const id of ['a', 'b']) {
@@ -313,8 +313,25 @@ describe('what waits', () => {
     lives.restart();
     assert.deepEqual(
       lives.stage.explain().line.map(({ id }) => id),
-      ['b', 'a', 'c', 'd'],
+      ['a', 'b', 'c', 'd'],
     );
+  });
+
+  it('waits for what was redriven with it', () => {
+    const lives = durable({});
+    lives.stage.submit('p', [
+      { itemId: 'a', key: 'z' },
+      { itemId: 'b', after: [{ queue: QUEUE, itemId: 'a' }] },
+    ]);
+    lives.stage.nack('w', { key: 'z', token: taken(lives), kind: 'dead_letter' });
+    const all = { queue: QUEUE, key: undefined, itemIds: [] };
+    assert.equal(okay(atOnce(lives.stage.core.redrive(all, 1_000, () => lives.stage.now))), 2);
+    lives.flush();
+    lives.restart();
+    recount(lives.stage.core.inside, lives.stage.now);
+    assert.equal(lives.stage.explain().state, 'DELAY');
+    lives.stage.ack('w', { key: 'z', token: taken(lives) });
+    assert.equal(lives.stage.explain().state, 'READY');
   });
 
   it('among callers that are gone keeps its order', () => {

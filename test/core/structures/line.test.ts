@@ -35,11 +35,6 @@ class Pair {
     this.list.push(entry);
   }
 
-  prepend(entry: Entry): void {
-    this.line.prepend(entry);
-    this.list.unshift(entry);
-  }
-
   insert(at: number, entry: Entry): void {
     const before = this.list[at];
     if (before === undefined) return;
@@ -52,6 +47,11 @@ class Pair {
     if (old !== undefined) this.line.remove(old);
   }
 
+  breakOff(at: number, brokeOff: boolean): void {
+    const entry = this.list[at];
+    if (entry instanceof Caller) this.line.breakOff(entry, brokeOff);
+  }
+
   check(): void {
     const { line, list } = this;
     assert.deepEqual(entriesOf(line), list);
@@ -60,6 +60,13 @@ class Pair {
     const callers = list.filter((entry) => entry instanceof Caller).length;
     const taken = list.filter((entry) => entry.takesRoom).length;
     assert.deepEqual(counts, { length: list.length, callers, taken });
+    const broken = list.filter((entry) => entry.brokeOff);
+    const takenByBroken = broken.filter((entry) => entry.takesRoom).length;
+    assert.deepEqual([line.brokenOff, line.takenByBrokenOff], [broken.length, takenByBroken]);
+    assert.equal(
+      line.newestPresent(),
+      list.findLast((entry) => !entry.brokeOff),
+    );
     assert.equal(
       line.newestTakingRoom(),
       list.findLast((entry) => entry.takesRoom),
@@ -71,7 +78,7 @@ class Pair {
 describe('a line', () => {
   it('does what an array does, whatever is asked of it', () => {
     const step = fc.record({
-      op: fc.constantFrom('append', 'prepend', 'insert', 'remove'),
+      op: fc.constantFrom('append', 'insert', 'remove', 'breakOff'),
       at: fc.nat(12),
       isCaller: fc.boolean(),
       takesRoom: fc.boolean(),
@@ -82,8 +89,8 @@ describe('a line', () => {
         for (const { op, at, isCaller, takesRoom } of steps) {
           const entry = isCaller ? caller(takesRoom) : item(takesRoom);
           if (op === 'append') pair.append(entry);
-          else if (op === 'prepend') pair.prepend(entry);
           else if (op === 'insert') pair.insert(at, entry);
+          else if (op === 'breakOff') pair.breakOff(at, isCaller);
           else pair.remove(at);
           pair.check();
         }
