@@ -232,7 +232,7 @@ describe('Acquire × move', () => {
     assert.deepEqual(idsOf(call), [['a']]);
   });
 
-  it('S575: what a home that refused had given to the ticket after all ends when another home answers', () => {
+  it('S580: what a home that refused had given to the ticket after all ends when another home answers', () => {
     const { stage, queues } = four();
     const call = stage.acquire({ queues, wait: 60_000, ticket: 't' });
     const home = stage.at(1);

@@ -402,7 +402,7 @@ describe('answers that came too late, because another home of the cluster was fi
   });
 });
 
-describe('S574: a turn that several answers gave', () => {
+describe('S579: a turn that several answers gave', () => {
   const given = (): { readonly stage: Stage; readonly turn: Turn } => {
     const stage = twoItems({});
     const turn = taken(stage, 't');

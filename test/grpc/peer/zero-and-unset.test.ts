@@ -256,7 +256,7 @@ function passes<R, A>(
   });
 }
 
-describe('S573: zero, empty and unset arrive as what they were', () => {
+describe('S578: zero, empty and unset arrive as what they were', () => {
   passes('EnQueue', each(enQueueRequest(), ENQUEUE), ENQUEUED, (wire, request, reply) =>
     wire.remote.enQueue(request, reply),
   );

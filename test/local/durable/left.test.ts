@@ -24,7 +24,7 @@ async function turnsOf(stage: DurableStage): Promise<number> {
 
 describe('a write that fails behind its caller', () => {
   for (const leave of [false, true])
-    it(`S575: ${leave ? 'ends the turn of one who left' : 'keeps the turn of one who may come back'}`, async () => {
+    it(`S580: ${leave ? 'ends the turn of one who left' : 'keeps the turn of one who may come back'}`, async () => {
       const { stage, worker, fails } = await decided();
       worker.cancel(leave);
       await fails();
@@ -32,7 +32,7 @@ describe('a write that fails behind its caller', () => {
       assert.equal(await turnsOf(stage), leave ? 1 : 0);
     });
 
-  it('S574: a turn that two calls with one ticket were to hear of, and none heard of, does not live on', async () => {
+  it('S579: a turn that two calls with one ticket were to hear of, and none heard of, does not live on', async () => {
     const { stage, worker, fails } = await decided();
     worker.cancel();
     const again = stage.acquire({ ticket: 't' });
