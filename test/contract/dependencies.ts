@@ -186,31 +186,6 @@ export function dependencies(set: SetStage, world: World): void {
       assert.deepEqual(stage.drainIds(), ['d'], 'done is done');
     });
 
-    it('S67: letters that are redriven together wait for each other again', async () => {
-      const stage = set();
-      stage.submit([{ itemId: 'a', key: 'z' }, after('b', 'a'), after('c', 'b')]);
-      stage.nack(takeOnly(stage, 'a'), { kind: 'dead_letter' });
-      assert.equal(stage.await('c').value.state, 'dead');
-      const all = { queue: QUEUE, key: undefined, itemIds: [] };
-      assert.equal(told(await stage.coordinator.admin.redrive(all)).done, 3);
-      const turn = takeOnly(stage, 'a');
-      nothingToTake(stage);
-      stage.ack(turn);
-      assert.deepEqual(stage.drainIds(), ['b', 'c']);
-    });
-
-    it('S67: what is redriven dies again with what it waits for', async () => {
-      const stage = set();
-      stage.submit([{ itemId: 'a', key: 'z' }, after('b', 'a')]);
-      const all = { queue: QUEUE, key: undefined, itemIds: [] };
-      stage.nack(takeOnly(stage, 'a'), { kind: 'dead_letter' });
-      told(await stage.coordinator.admin.redrive(all));
-      stage.nack(takeOnly(stage, 'a'), { kind: 'dead_letter' });
-      assert.equal(await deathOf(stage, 'b'), 'dependency');
-      told(await stage.coordinator.admin.redrive({ ...all, dryRun: false, most: 1 }));
-      assert.deepEqual(stage.drainIds(), ['a', 'b'], 'a limit does not part them');
-    });
-
     it('at arrival: done and remembered is nothing to wait for, a dead letter is one at once', async () => {
       const stage = set({ resultTtl: 60_000 });
       stage.submit([{ itemId: 'a' }, { itemId: 'b' }]);

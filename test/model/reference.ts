@@ -156,10 +156,7 @@ export class Reference implements Calls, Pick<Coordinator, 'openSession'> {
       const key = group[0]?.content.key ?? '';
       const lane = key === '' ? this.#world.newLane(queue, '') : this.#world.lane(queue, key);
       for (const item of group) {
-        // S67: those that go back together wait for each other again.
-        const earlier = items.filter(({ serial }) => serial < item.serial).map(({ id }) => id);
-        const after = (item.content.after ?? []).filter((ref) => ref.queue === name && earlier.includes(ref.itemId));
-        Object.assign(item, { attempts: 0, notBefore: 0, after });
+        Object.assign(item, { attempts: 0, notBefore: 0 });
       }
       this.#world.putBack(lane, group);
     }

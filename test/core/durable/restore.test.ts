@@ -317,23 +317,6 @@ describe('what waits', () => {
     );
   });
 
-  it('waits for what was redriven with it', () => {
-    const lives = durable({});
-    lives.stage.submit('p', [
-      { itemId: 'a', key: 'z' },
-      { itemId: 'b', after: [{ queue: QUEUE, itemId: 'a' }] },
-    ]);
-    lives.stage.nack('w', { key: 'z', token: taken(lives), kind: 'dead_letter' });
-    const all = { queue: QUEUE, key: undefined, itemIds: [] };
-    assert.equal(okay(atOnce(lives.stage.core.redrive(all, 1_000, () => lives.stage.now))), 2);
-    lives.flush();
-    lives.restart();
-    recount(lives.stage.core.inside, lives.stage.now);
-    assert.equal(lives.stage.explain().state, 'DELAY');
-    lives.stage.ack('w', { key: 'z', token: taken(lives) });
-    assert.equal(lives.stage.explain().state, 'READY');
-  });
-
   it('among callers that are gone keeps its order', () => {
     const lives = durable({});
     submitted(lives, 'a', 'b');

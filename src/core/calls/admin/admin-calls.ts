@@ -17,7 +17,7 @@ import type * as views from '../../contract/views.js';
 import { currentLane } from '../../lane/current-lanes.js';
 import type { Queue } from '../../state/records.js';
 import { LeaderCalls } from '../leader-calls.js';
-import { discardDead, isLettersToken, listDeadLetters } from './dead-letters.js';
+import { discardDead, isLettersToken, listDeadLetters, redrive } from './dead-letters.js';
 import { discardWaiting } from './discard-waiting.js';
 import { explainKey } from './explain.js';
 import { explainKeyless } from './explain-keyless.js';
@@ -26,7 +26,6 @@ import { listQueues } from './list-queues.js';
 import { listSessions } from './list-sessions.js';
 import { isKeysToken, listKeys } from './listing.js';
 import { evictHolder, limitsOf, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
-import { redrive } from './redrive.js';
 import { retryNow } from './retry-now.js';
 import { forget, receive, vacate } from './vacate.js';
 
