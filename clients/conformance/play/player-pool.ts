@@ -4,7 +4,8 @@ import { within } from './bounds.js';
 
 /** Some languages start slowly, on a machine that does much else at once. */
 const STARTING_MS = 60_000;
-const ENDING_MS = 5_000;
+/** Guards against a player that never ends. All of a language end at once. */
+const ENDING_MS = 60_000;
 
 export class PlayerPool {
   readonly #idle: PlayerProcess[] = [];

@@ -68,7 +68,11 @@ async function playLanguage(
   const wrong = (await Promise.all([pool, ...others].map((one) => one.end()))).flat();
   await shared?.close();
   const inOrder = scenarios.flatMap((scenario) => verdicts.get(scenario) ?? []);
-  return wrong.length === 0 ? inOrder : blamed(inOrder, wrong);
+  if (wrong.length === 0) return inOrder;
+  const verdictsWithBlame = blamed(inOrder, wrong);
+  // It was reported as passed: now with what is wrong.
+  for (const last of verdictsWithBlame.slice(-1)) onVerdict(last);
+  return verdictsWithBlame;
 }
 
 /** Those after it, then those before, so that each meets each. */
