@@ -78,6 +78,7 @@ import type {
 } from './core/contract/views.js';
 
 export type * from './core/contract/cluster.js';
+export * from './core/contract/foreign-names.js';
 export type * from './core/contract/item-choice.js';
 export * from './core/contract/leader.js';
 export * from './core/contract/limits.js';
@@ -88,7 +89,7 @@ export * from './core/contract/payload.js';
 export type * from './core/contract/policy.js';
 export type * from './core/contract/server.js';
 export type * from './core/contract/session-views.js';
-export type * from './core/contract/settings.js';
+export * from './core/contract/settings.js';
 export type * from './core/contract/views.js';
 
 /** A call that waits. */
@@ -120,6 +121,12 @@ export interface Calls {
   nack(request: NackRequest, reply: Reply<NackAnswer>): void;
   renew(request: RenewRequest, reply: Reply<RenewAnswer>): void;
   awaitItem(request: AwaitRequest, reply: Reply<AwaitAnswer>): Waiting;
+  /**
+   * A call of this caller was wrong or changed nothing, and is asked of nobody. It counts as any other. Unset: nobody is
+   * bounded.
+   * @returns what the caller is answered instead
+   */
+  wasted?(): Refusal | undefined;
 }
 
 export interface Coordinator extends Calls {
@@ -190,7 +197,7 @@ export interface Administration {
   listSessions(request: ListSessionsRequest): Promise<Result<SessionPage>>;
   explainKey(queue: string, key: string): Promise<Result<KeyExplanation>>;
   getItem(request: GetItemRequest): Promise<Result<ItemReport>>;
-  evictHolder(queue: string, key: string): Promise<Result<EvictionView>>;
+  evictHolder(queue: string, key: string, discard?: boolean): Promise<Result<EvictionView>>;
   retryNow(request: RetryNowRequest): Promise<Result<RetryNowView>>;
   resumeKey(queue: string, key: string): Promise<Result<{ readonly resumed: boolean; readonly state: LaneState }>>;
   pauseQueue(queue: string): Promise<Result<void>>;
@@ -212,6 +219,8 @@ export interface Leaders {
   stand(request: StandRequest, reply: Reply<CandidateView>): Waiting;
   report(request: ReportRequest, reply: Reply<ReportAnswer>): void;
   withdraw(request: WithdrawRequest, reply: Reply<void>): void;
+  /** As {@link Calls.wasted}. */
+  wasted?(): Refusal | undefined;
   /** Waits until somebody else leads than who asks knows. */
   awaitLeader(request: AwaitLeaderRequest, reply: Reply<GroupView>): Waiting;
   /** @param principal who asks: a home elsewhere is told it; unset: nobody was asked who they are */
@@ -237,10 +246,17 @@ export interface Cluster {
 
 /** One who watches events. */
 export interface Watcher {
+  /** Some places are kept from it: who it is may not operate everything. Unset: none are. */
+  readonly isGuest?: boolean;
   /** There is something to {@link Watch.take}. Called once, until a take came back empty. */
   wake(): void;
   /** Nothing follows: the coordinator ends, or, with a refusal, cannot be watched any more, for this reason. */
   end(why?: Refusal): void;
+}
+
+/** How many may watch at once besides this one: a tenth of all places, ten at most, is kept for operators. */
+export function placesFor({ isGuest = false }: Watcher, watchers: number): number {
+  return isGuest ? watchers - Math.min(10, Math.floor(watchers / 10)) : watchers;
 }
 
 /** A bounded buffer of events: what a slow reader misses is counted, not kept. */

@@ -37,7 +37,7 @@ function seconds(text: string): number {
 
 const words = command.args;
 const files = sources('test')
-  .filter(({ path, text }) => path.endsWith('.test.ts') && /\b(?:seedsOf|(?:assert|check)Random)\(/.test(text))
+  .filter(({ path, text }) => path.endsWith('.test.ts') && /\b(?:seedsOf|someOf|(?:assert|check)Random)\(/.test(text))
   .filter(({ path, text }) => RANDOM.test(text) && !path.startsWith('test/support/'))
   .map(({ path }) => path)
   .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))

@@ -1,19 +1,22 @@
 import type { Keyturn, Leadership } from '@keyturn/client';
 import { connectClient } from '../load/dispatch.js';
+import { LeaderStreams } from '../load/leader-streams.js';
 import { startSidecar } from '../load/server-process.js';
-import { type Figure, percentile } from '../measure.js';
+import { type Figure, percentile, type Round } from '../measure.js';
 import { inRounds, type Rounds } from '../rounds.js';
 import type { Row, Say } from '../row.js';
 
 const PLAN = { rounds: 9 };
 const YIELDS = 200;
 const GROUP = 'bench';
+/** With 1,000 leaders each. */
+const STREAMS = 10;
 
 export const leader: Row = {
-  what: 'from the yield of a leader until the next one is inaugurated, two candidates at one sidecar',
+  what: 'from the yield of a leader until the next one is inaugurated, two candidates at one sidecar; and 10,000 leaders that beat at once',
   limit: 900,
   async run(say) {
-    return { figures: await measureYields(YIELDS, PLAN, say) };
+    return { figures: [...(await measureYields(YIELDS, PLAN, say)), await measureBeats(STREAMS, PLAN, say)] };
   },
 };
 
@@ -50,6 +53,26 @@ export async function measureYields(yields: number, plan: Rounds, say: Say): Pro
     figure('p50', 0.5, 'half take no longer', { enough: undefined, aim: undefined }),
     figure('p99', 0.99, '99 % take no longer', { enough: 50, aim: 10 }),
   ];
+}
+
+export async function measureBeats(streams: number, plan: Rounds, say: Say): Promise<Figure> {
+  const sidecar = await startSidecar();
+  const leaders = await LeaderStreams.start(sidecar.address, streams);
+  const rounds = await inRounds(plan, say, async (): Promise<Round> => {
+    return { value: await sidecar.longestPause(() => leaders.beat()), peer: undefined };
+  });
+  leaders.close();
+  await sidecar.stop();
+  return {
+    part: 'beats, pause',
+    what: `the longest pause of the event loop of the sidecar while ${1_000 * streams} leaders on ${streams} streams say at once that they live`,
+    unit: 'ms',
+    peer: undefined,
+    better: 'lower',
+    enough: 50,
+    aim: 20,
+    outcome: { is: 'measured', rounds },
+  };
 }
 
 /** @returns ms */

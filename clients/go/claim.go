@@ -2,6 +2,7 @@ package keyturn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,7 +23,9 @@ type claim struct {
 	known bool
 	// Without an end of its own a wait ends when the sidecar was away until then.
 	patientUntil moment
-	pauses       backOff
+	// Why the last call came to nothing.
+	last   error
+	pauses backOff
 	// When the first call was sent that may have got the turn, if answers were lost since.
 	askedAt moment
 }
@@ -47,7 +50,7 @@ func (k *claim) wait(ctx context.Context) (*TurnInfo, Outcome, error) {
 		answer, turn, err := k.once(ctx)
 		if ctx.Err() != nil {
 			k.giveUp(turn)
-			return nil, Outcome{}, contextError(ctx)
+			return nil, Outcome{}, k.calledOff(ctx, err)
 		}
 		switch {
 		case err != nil:
@@ -78,7 +81,7 @@ func (k *claim) once(ctx context.Context) (*pb.EnQueueResponse, *TurnInfo, error
 	answer, turn, err := k.ask(ctx)
 	if err == nil {
 		k.pauses.reset()
-		k.patientUntil = never
+		k.patientUntil, k.last = never, nil
 		return answer, turn, nil
 	}
 	if ctx.Err() != nil {
@@ -95,8 +98,20 @@ func (k *claim) once(ctx context.Context) (*pb.EnQueueResponse, *TurnInfo, error
 		k.giveUp(nil)
 		return nil, nil, err
 	}
+	k.last = err
 	pause(ctx, min(k.pauses.next(retryAfterOf(err)), left))
 	return nil, nil, nil
+}
+
+// calledOff: a call that its context ended says so, and why it had come to nothing until then.
+func (k *claim) calledOff(ctx context.Context, err error) error {
+	if errors.Is(err, ctx.Err()) {
+		return err
+	}
+	if err == nil {
+		err = k.last
+	}
+	return contextError(ctx).because(err)
 }
 
 func (k *claim) ask(ctx context.Context) (*pb.EnQueueResponse, *TurnInfo, error) {
@@ -173,6 +188,6 @@ func (k *claim) giveUp(turn *TurnInfo) {
 	if command.invalid != nil {
 		return
 	}
-	command.timeout = givingUp
+	command.timeout, command.lastWord = givingUp, turn != nil
 	k.client.over.inPassing(command)
 }

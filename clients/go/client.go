@@ -71,6 +71,10 @@ func Dial(address string, options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := set.refuseClearToken(address); err != nil {
+		return nil, err
+	}
+	set.reach.address = address
 	conn, err := grpc.NewClient(target, dialOptions(set)...)
 	if err != nil {
 		return nil, wrongSetting("address", address, addressAllowed+": "+err.Error())
@@ -111,10 +115,13 @@ func targetOf(address string) (string, error) {
 // dialOptions: the sidecar is a neighbour. Neither a proxy from the environment nor a service config from DNS may come
 // between.
 func dialOptions(set *settings) []grpc.DialOption {
-	var secrets credentials.TransportCredentials = insecure.NewCredentials()
+	var secrets credentials.TransportCredentials
 	if set.tls != nil {
 		set.watch = watchTLS(set.tls)
 		secrets = set.watch
+	} else {
+		set.plain = &plainWatch{TransportCredentials: insecure.NewCredentials()}
+		secrets = set.plain
 	}
 	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(secrets),
@@ -154,21 +161,24 @@ func (c *Client) Leaders() pb.LeaderServiceClient { return pb.NewLeaderServiceCl
 
 // Close stops consumers (20 s for handlers), leaders (which hand over, 20 s) and producers (which flush, at the latest after the Timeout of their items),
 // then refuses the calls that are open ([ErrClosed]), and gives those who work on a turn a second to end. Nothing is left of the client when it returns: no goroutine, no socket.
-// Closing twice is fine: each returns when all is done. A handler must not call it, which would wait for that handler; let it
-// end the context of [Client.Consume] instead.
-func (c *Client) Close() error {
-	c.close(context.Background())
-	return nil
-}
+// Closing twice is fine: each returns when all is done. In a handler of a consumer, a phase of a leader, OnTrouble and OnError it
+// would wait for itself: there it is refused at once (codes.FailedPrecondition), and nothing is closed. Let such a handler end
+// the context of [Client.Consume] instead, or another goroutine close the client.
+func (c *Client) Close() error { return c.close(context.Background()) }
 
 // Shutdown is [Client.Close] with a time: when the context ends, handlers are told to stop and what producers have not
 // handed over is refused. Called while the client is being closed it shortens the time that there is.
 func (c *Client) Shutdown(ctx context.Context) error {
-	c.close(ctx)
+	if err := c.close(ctx); err != nil {
+		return err
+	}
 	return context.Cause(ctx)
 }
 
-func (c *Client) close(ctx context.Context) {
+func (c *Client) close(ctx context.Context) error {
+	if err := c.set.inside.refusal(); err != nil {
+		return err
+	}
 	// Also of who comes second: the shortest time counts.
 	c.closeWorkers(ctx)
 	c.closing.Do(func() {
@@ -177,6 +187,7 @@ func (c *Client) close(ctx context.Context) {
 		// It only says that it was closed before.
 		_ = c.conn.Close()
 	})
+	return nil
 }
 
 // closeWorkers ends consumers, producers and leaders at the same time. A context without an end leaves each its own time.

@@ -38,6 +38,8 @@ type command struct {
 	scoped bool
 	// leaves: should its context end, the place of its ticket is given up, whatever the cause.
 	leaves bool
+	// lastWord: it releases a turn, and its caller does not ask again.
+	lastWord bool
 	// Its answer is read by the session itself, with the lock held. Nil for a call of the application.
 	own func(answer proto.Message)
 

@@ -29,7 +29,7 @@ type followUp struct {
 // Item is the first of the items; with MaxItemsPerTurn 1 the only one.
 func (w *Work) Item() *Item { return &w.Items[0] }
 
-// SetResult says what the items' result is when the handler returns nil, up to 1 MiB.
+// SetResult says what the items' result is when the handler returns nil, up to 1 MiB: more makes dead letters.
 func (w *Work) SetResult(result []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -37,7 +37,7 @@ func (w *Work) SetResult(result []byte) {
 }
 
 // FollowUp submits an item in the same step as the end of this turn, when the handler returns nil: both or neither. Up to
-// 1,000; it gets an id if it has none.
+// 1,000, and 4 MiB with the result: more makes dead letters. It gets an id if it has none.
 func (w *Work) FollowUp(queue string, item NewItem) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,7 +73,8 @@ const (
 	StageSettle Stage = "settle"
 	// StageDeadLetter: items became dead letters, which nobody tries again before a person redrives them.
 	StageDeadLetter Stage = "dead_letter"
-	// StageStop: the handler was cut off by a stop whose time was over; its items went back, no attempt counts.
+	// StageStop: the handler was cut off by a stop whose time was over; its items go back without counting
+	// an attempt, unless its turn was lost.
 	StageStop Stage = "stop"
 )
 

@@ -38,6 +38,7 @@ type Consumer struct {
 	deadline  moment
 	timer     *time.Timer
 	fatal     error
+	takes     taking
 	// Handlers that a stop cut off.
 	cut   int
 	ended bool
@@ -69,6 +70,7 @@ func (c *Client) Consume(ctx context.Context, queues []string, handler Handler, 
 	k.unfollow = context.AfterFunc(ctx, func() { k.begin(defaultStop) })
 	c.consumers[k] = struct{}{}
 	go k.loop()
+	go k.watchTaking()
 	return k, nil
 }
 
@@ -176,13 +178,13 @@ func (k *Consumer) runOut() {
 }
 
 func (k *Consumer) trouble(trouble Trouble) {
-	attrs := []any{"stage", string(trouble.Stage), "error", trouble.Err}
-	if trouble.Work != nil {
-		attrs = append(attrs, "queue", trouble.Work.Queue, "key", trouble.Work.Key, "token", trouble.Work.Token)
+	// The other stages have lines of their own.
+	if work := trouble.Work; trouble.Stage == StageTurnLost || trouble.Stage == StageSettle {
+		k.client.set.logger.Warn("keyturn: trouble of a consumer",
+			"stage", string(trouble.Stage), "error", trouble.Err, "queue", work.Queue, "key", work.Key, "token", work.Token)
 	}
-	k.client.set.logger.Warn("keyturn: trouble of a consumer", attrs...)
 	if k.opts.OnTrouble != nil {
-		k.opts.OnTrouble(trouble)
+		k.client.set.aloneInside("OnTrouble", func() { k.opts.OnTrouble(trouble) })
 	}
 }
 
@@ -194,7 +196,12 @@ func (k *Consumer) cutOff(w *worker) {
 	k.mu.Lock()
 	k.cut++
 	k.mu.Unlock()
-	k.client.set.loudLogger().Warn("keyturn: a stop cut off a handler; its items go back, no attempt counts", w.named()...)
+	what := "keyturn: a stop cut off a handler; its items go back without counting an attempt"
+	// Of a turn that was lost the sidecar says whether an attempt counts: for a worker that was silent it does.
+	if w.held.lost() != nil {
+		what = "keyturn: a stop cut off a handler whose turn was lost"
+	}
+	k.client.set.loudLogger().Warn(what, w.named()...)
 	w.trouble(StageStop, ErrStopped)
 }
 
@@ -205,7 +212,7 @@ func (k *Consumer) fail(err error) {
 		k.fatal = err
 	}
 	k.mu.Unlock()
-	k.client.set.logger.Error("keyturn: a consumer cannot go on", "queues", k.queues, "error", err)
+	k.client.set.loudLogger().Error("keyturn: a consumer ends", "queues", k.queues, "error", shortened(err.Error()))
 	k.begin(defaultStop)
 }
 

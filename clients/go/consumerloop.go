@@ -63,6 +63,7 @@ func (k *Consumer) acquire(turns int, pauses *backOff) ([]delivery, error) {
 		deliveries, err := k.acquireOnce(turns, ticket, askedAt)
 		if err == nil {
 			pauses.reset()
+			k.acquired(nil)
 			if len(deliveries) == 0 {
 				pause(k.taking, leastBetween-now().minus(tried))
 			}
@@ -75,6 +76,7 @@ func (k *Consumer) acquire(turns int, pauses *backOff) ([]delivery, error) {
 			k.fail(err)
 			return nil, err
 		}
+		k.acquired(err)
 		k.trouble(Trouble{Stage: StageAcquire, Err: err})
 		if !pause(k.taking, pauses.next(retryAfterOf(err))) {
 			return nil, err
@@ -123,9 +125,9 @@ func (k *Consumer) release(ref TurnRef) {
 	k.settled()
 }
 
-// releaseTurn gives a turn back that nobody works on, or nobody shall. If that fails, it ends with its lease or its session.
+// releaseTurn gives a turn back that nobody works on, or nobody shall. If that fails, a session sends it again, or it ends with its lease or its session.
 func (c *Client) releaseTurn(ref TurnRef) {
 	command := newNack(releaseOf(ref, "the consumer stopped"))
-	command.timeout = givingUp
+	command.timeout, command.lastWord = givingUp, true
 	_ = ask(context.Background(), c.over, command)
 }

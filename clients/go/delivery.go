@@ -37,7 +37,7 @@ func (p *Producer) deliver(batch []*Pending) {
 			most = (len(part) + 1) / 2
 		case handed.again != nil:
 			last = handed.again
-			if handed.isAway && p.route != nil {
+			if !handed.isEnded && p.route != nil {
 				p.route.begin()
 				continue
 			}
@@ -112,9 +112,9 @@ type handedOver struct {
 	tooMany bool
 	// All of them are refused.
 	refused error
-	// Another try may do. isAway: nobody answered, and they may have been accepted.
-	again  error
-	isAway bool
+	// Another try may do: nobody answered, and they may have been accepted, or there is no room now. isEnded: the call was ended here.
+	again   error
+	isEnded bool
 }
 
 func (c *Client) handOver(ctx context.Context, request *pb.SubmitRequest, timeout time.Duration) handedOver {
@@ -131,7 +131,7 @@ func (c *Client) handOver(ctx context.Context, request *pb.SubmitRequest, timeou
 			return handedOver{refused: err}
 		}
 	}
-	return handedOver{again: err, isAway: failureOf(err) == away}
+	return handedOver{again: err, isEnded: failureOf(err) == cancelled}
 }
 
 func refusal(err error, count int) handedOver {

@@ -7,8 +7,10 @@ import (
 
 // heldTurn is one turn that somebody was given and has not settled.
 type heldTurn struct {
-	ref   TurnRef
-	lease time.Duration
+	ref TurnRef
+	// attempt of its items; 0 for a turn without items.
+	attempt int
+	lease   time.Duration
 	// tied: it lives as long as its session does.
 	tied   bool
 	ticket string
@@ -17,6 +19,8 @@ type heldTurn struct {
 	// inUse: somebody keeps it alive. Told lost for silence, they have until endAt to come to their end. Guarded by the session.
 	inUse bool
 	endAt moment
+	// wasInUse: somebody did when it was told lost for silence.
+	wasInUse bool
 	// Never: as long as the session is known to live. Else until this moment: a new stream did not tell of it.
 	safeUntil moment
 

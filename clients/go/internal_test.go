@@ -138,7 +138,7 @@ func keeping() (k *turnKeeping, asked func() []uint64, answer func(at int)) {
 }
 
 func tiedTurn(k *turnKeeping, token uint64) *heldTurn {
-	return k.given(TurnRef{"q", "k", token}, time.Second, newEnQueue(&pb.EnQueueRequest{Queue: "q", Key: "k"}))
+	return k.given(TurnRef{"q", "k", token}, 0, time.Second, newEnQueue(&pb.EnQueueRequest{Queue: "q", Key: "k"}))
 }
 
 func told(token uint64) []*pb.TurnRef { return []*pb.TurnRef{{Queue: "q", Key: "k", Token: token}} }

@@ -16,7 +16,7 @@ func (l *Leadership) loses(t *Term, loss TermLoss) {
 	if t != l.term || !t.isLost(loss) {
 		return
 	}
-	l.client.set.logger.Warn("keyturn: a term is lost", "group", l.group, "term", t.Number, "loss", string(loss))
+	l.client.set.loudLogger().Warn("keyturn: a term is lost", "group", l.group, "term", t.Number, "loss", string(loss))
 	// In the other phases the worker ends it when it has stopped.
 	if t.idle() {
 		l.finish(t, nil, true)
@@ -170,7 +170,7 @@ func (l *Leadership) isOver(err error) {
 		l.number = 0
 	}
 	if err != nil {
-		l.client.set.logger.Error("keyturn: a candidacy is over", "group", l.group, "error", err)
+		l.client.set.loudLogger().Error("keyturn: a candidacy is over", "group", l.group, "error", err)
 	}
 	l.link.running.Add(1)
 	close(l.done)

@@ -161,7 +161,7 @@ func (k *leadLink) explained(err error) error {
 	if errors.Is(err, io.EOF) {
 		return &Error{Code: codes.Unavailable, Message: "the sidecar ended the stream"}
 	}
-	return k.set.watch.explain(statusError(status.Convert(err).Proto(), TurnRef{}))
+	return k.set.explain(statusError(status.Convert(err).Proto(), TurnRef{}))
 }
 
 func (k *leadLink) write(s *leadStream, stream pb.LeaderService_LeadClient) {

@@ -82,10 +82,12 @@ func (l *Leadership) run(t *Term, phase string, do func() error) (err error) {
 			}
 			returned <- err
 		}()
+		defer l.client.set.inside.enter()()
 		err = do()
 	}()
-	if err = <-returned; err != nil {
-		l.client.set.logger.Warn("keyturn: a phase of a leader ended with an error", append(told, "error", err)...)
+	var panicked *PanicError
+	if err = <-returned; err != nil && !errors.As(err, &panicked) {
+		l.client.set.loudLogger().Warn("keyturn: a phase of a leader ended with an error", append(told, "error", err)...)
 	}
 	return err
 }

@@ -42,10 +42,17 @@ type settings struct {
 	tls          *tls.Config
 	// Nil without TLS.
 	watch *tlsWatch
+	// Nil with TLS.
+	plain *plainWatch
+	reach *reach
+	// Code of the application that the client waits for when it is closed.
+	inside *insiders
 	// WithTLS was said without a config. Plain text is not what was asked for then.
 	noTLS bool
 	// Nil: nobody says who asks.
 	token *bearer
+	// insecure: the token may be sent to another machine without TLS.
+	insecure bool
 	// Nil: nobody is told.
 	told    *slog.Logger
 	logger  *slog.Logger
@@ -59,9 +66,9 @@ type settings struct {
 // loudLogger is told of what must not be silent: somebody always is.
 func (s *settings) loudLogger() *slog.Logger {
 	if s.told == nil {
-		return slog.Default()
+		return aloneLogger(slog.Default())
 	}
-	return s.told
+	return s.logger
 }
 
 // Option is a setting of [Dial].
@@ -98,8 +105,9 @@ func WithTLS(config *tls.Config) Option {
 	return func(s *settings) { s.tls, s.noTLS = config.Clone(), config == nil }
 }
 
-// WithLogger is told of breaks, returns and what is wrong in the background. Default: nobody, but for what must not be silent,
-// which [slog.Default] is told: handlers that panic ([PanicError]) or were cut off, dead letters.
+// WithLogger is told of breaks, returns and what is wrong in the background. Default: [slog.Default], of what must not be silent
+// alone: attempts that failed, that no turns can be taken and that they can be again, the end of a consumer or a candidacy,
+// dead letters, handlers that panic ([PanicError]) or were cut off. A panic of it ends nothing.
 func WithLogger(logger *slog.Logger) Option { return func(s *settings) { s.told = logger } }
 
 // WithMetrics is told what the client does.
@@ -108,7 +116,7 @@ func WithMetrics(metrics Metrics) Option { return func(s *settings) { s.metrics 
 func settingsOf(options []Option) (*settings, error) {
 	s := &settings{
 		transport: TransportSession, consumerID: thisProcess(), sessionID: newOrigin(), sessionTTL: 10 * time.Second, margin: unset,
-		maxOpenCalls: mostOpen, maxOpenBytes: 256 << 20,
+		maxOpenCalls: mostOpen, maxOpenBytes: 256 << 20, reach: &reach{}, inside: &insiders{},
 	}
 	for at, option := range options {
 		if option == nil {
@@ -116,9 +124,15 @@ func settingsOf(options []Option) (*settings, error) {
 		}
 		option(s)
 	}
-	s.logger = s.told
-	if s.logger == nil {
-		s.logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	s.logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	if s.told != nil {
+		s.logger = aloneLogger(s.told)
+	}
+	if s.metrics != nil {
+		s.metrics = aloneMetrics{s.metrics, s}
+	}
+	if s.tracer != nil {
+		s.tracer = aloneTracer{s.tracer, s}
 	}
 	return s, s.check()
 }

@@ -97,5 +97,5 @@ func (p *Producer) tellError(err error, item *NewItem) {
 	// The producer's goroutine tells, and with a spool the replay and whoever syncs.
 	p.telling.Lock()
 	defer p.telling.Unlock()
-	p.opts.OnError(err, item)
+	p.client.set.aloneInside("OnError", func() { p.opts.OnError(err, item) })
 }

@@ -124,12 +124,29 @@ func (s *session) wait(ctx context.Context, c *command) error {
 	case <-c.done:
 	case <-ctx.Done():
 		s.mu.Lock()
-		s.abandon(c, contextError(ctx), c.leaving(ctx))
+		s.abandon(c, contextError(ctx).because(s.whyNot()), c.leaving(ctx))
 		s.mu.Unlock()
 		<-c.done
 	}
 	s.metric.callDone(c, c.err)
 	return c.err
+}
+
+func (s *session) why() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.whyNot()
+}
+
+// whyNot is why there is no stream that is wanted. The lock is held.
+func (s *session) whyNot() error {
+	switch {
+	case s.state != pausing && s.state != greeting:
+		return nil
+	case s.lastFailure != nil:
+		return s.lastFailure
+	}
+	return s.set.reach.noAnswerYet()
 }
 
 func (s *session) refusal(ctx context.Context, c *command) error {

@@ -50,11 +50,15 @@ func (s *session) linkAt() moment {
 func (s *session) wake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.wakeAt(now())
+}
+
+func (s *session) wakeAt(at moment) {
 	if s.state == stopped {
 		return
 	}
+	s.live.woke(at, at.minus(s.armedFor))
 	s.armedFor = never
-	at := now()
 	s.expire(at)
 	gaveUp := s.turns.tick(at, s.live.stopAt())
 	switch {
@@ -100,11 +104,8 @@ func (s *session) expire(at moment) {
 }
 
 func (s *session) tooLate() error {
-	message := "no answer before the call's time-out"
-	if s.lastFailure != nil {
-		message += ": " + s.lastFailure.Error()
-	}
-	return &Error{Code: codes.DeadlineExceeded, Message: message, cause: s.lastFailure}
+	why := s.whyNot()
+	return (&Error{Code: codes.DeadlineExceeded, Message: "no answer before the call's time-out", cause: why}).because(why)
 }
 
 // prove asks for a sign of life when there was none for long, and gives the stream up when there was none for too long.

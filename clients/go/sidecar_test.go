@@ -35,7 +35,7 @@ func sidecarMain() string {
 		return main
 	}
 	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "..", "..", "dist", "src", "main.js")
+	return filepath.Join(filepath.Dir(file), "..", "..", "dist", "bundle", "main.js")
 }
 
 // startSidecar starts one with this configuration (YAML, may be empty).

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -236,5 +237,39 @@ func TestSpoolGoesOnWhenTheDiskHasRoomAgain(t *testing.T) {
 	case err := <-told:
 		t.Fatal("told again: ", err)
 	default:
+	}
+}
+
+func TestSpoolTakesWhatAFullQueueRefuses(t *testing.T) {
+	t.Parallel()
+	ctx := within(t, 60*time.Second)
+	client := dial(t, startSidecar(t, "queues: { q: { max_waiting: 2 } }").address)
+	for range 2 {
+		must(client.Submit(ctx, "q", keyturn.NewItem{Key: "k"}))(t)
+	}
+	producer := must(client.Producer("q", keyturn.ProducerOptions{
+		Timeout: 5 * time.Second,
+		Spool:   &keyturn.SpoolOptions{Directory: t.TempDir(), Interval: time.Millisecond},
+		OnError: func(err error, _ *keyturn.NewItem) { t.Errorf("told: %v", err) },
+	}))(t)
+	for _, payload := range []string{"third", "fourth"} {
+		item := keyturn.NewItem{Key: "k", Payload: []byte(payload)}
+		if result := must(must(producer.Add(ctx, item))(t).Wait(ctx))(t); result.Decision != keyturn.DecisionSpooled {
+			t.Fatalf("%+v", result)
+		}
+	}
+	var got []string
+	for len(got) < 4 {
+		request := &keyturnv1.AcquireRequest{Queues: []string{"q"}, Wait: durationpb.New(10 * time.Second)}
+		for _, delivery := range must(client.Acquire(ctx, request))(t).Deliveries {
+			for _, item := range delivery.Items {
+				got = append(got, string(item.Payload))
+			}
+			turn := delivery.Turn
+			must(client.Ack(ctx, &keyturnv1.AckRequest{Queue: turn.Queue, Key: turn.Key, Token: turn.Token}))(t)
+		}
+	}
+	if want := []string{"", "", "third", "fourth"}; !slices.Equal(got, want) {
+		t.Fatalf("%q", got)
 	}
 }

@@ -115,7 +115,7 @@ func (r *spoolRoute) noted(err error) {
 // waits before another try. A refusal is nothing about the items, so they are kept until somebody has put it right; it is
 // told once.
 func (r *spoolRoute) waits(handed handedOver, told string, pauses *backOff) string {
-	r.setReachable(handed.again != nil && !handed.isAway)
+	r.setReachable(false)
 	err := handed.again
 	if handed.refused != nil {
 		err = handed.refused

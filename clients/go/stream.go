@@ -155,7 +155,7 @@ func (s *session) ended(l *link, err error) {
 	if errors.Is(err, io.EOF) {
 		err = &Error{Code: codes.Unavailable, Message: "the sidecar ended the stream"}
 	} else {
-		err = s.set.watch.explain(statusError(status.Convert(err).Proto(), TurnRef{}))
+		err = s.set.explain(statusError(status.Convert(err).Proto(), TurnRef{}))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,6 +204,7 @@ func (s *session) book(c *command) {
 		if c.settles() && errors.As(err, &lostTurn) {
 			s.turns.lostBy(c.ref, lostTurn.Cause)
 		}
+		s.turns.refused(c)
 		c.failed(err)
 	case *pb.EnQueueResponse:
 		if turn := answer.GetTurn(); turn != nil && answer.GetDecision() == pb.Decision_DECISION_ACCEPT {
@@ -262,6 +263,6 @@ func (s *session) bookTurn(c *command, turn *pb.Turn) {
 		s.turns.undelivered(ref, c)
 		return
 	}
-	c.given = append(c.given, s.turns.given(ref, turn.GetLease().AsDuration(), c))
+	c.given = append(c.given, s.turns.given(ref, int(turn.GetAttempt()), turn.GetLease().AsDuration(), c))
 	s.metric.turnGranted(ref.Queue)
 }

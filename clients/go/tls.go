@@ -71,7 +71,8 @@ func (p *clientPair) read() (*tls.Certificate, error) {
 func (p *clientPair) current() *tls.Certificate {
 	pair, err := p.read()
 	if err != nil && p.files.OnError != nil {
-		p.files.OnError(err)
+		// These files belong to no client, and to no logger but that of the process.
+		(&settings{}).alone("OnError of TLSFiles", func() { p.files.OnError(err) })
 	}
 	return pair
 }

@@ -73,6 +73,25 @@ func WithTokenFunc(get func(context.Context) (string, error)) Option {
 	return func(s *settings) { s.token = &bearer{option: "token_func", get: get} }
 }
 
+// WithInsecure lets a token be sent to another machine in clear text. Default: that is refused. It is not needed for loopback
+// and sockets.
+func WithInsecure() Option { return func(s *settings) { s.insecure = true } }
+
+// loopback are names that lead to this machine, whatever a name server says; no name does, too.
+var loopback = regexp.MustCompile(`(?i)^(localhost|127(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}|\[::1\])?:[^:]*$`)
+
+// refuseClearToken: the sidecar would refuse it, too, but only when everybody on the way has read it.
+func (s *settings) refuseClearToken(address string) error {
+	if s.token == nil || s.tls != nil || s.insecure || strings.HasPrefix(address, "unix:") || loopback.MatchString(address) {
+		return nil
+	}
+	description := fmt.Sprintf("it would be sent to %s in clear text; use WithTLS, or say WithInsecure", address)
+	return &Error{
+		Code: codes.InvalidArgument, Reason: reasonBadRequest, Message: "token: " + description,
+		Violations: []Violation{{Field: "token", Description: description}},
+	}
+}
+
 func (b *bearer) check() error {
 	switch b.option {
 	case "token":
@@ -125,7 +144,7 @@ func (b *bearer) read() error {
 
 func (b *bearer) current(ctx context.Context) (string, error) {
 	if b.get != nil {
-		token, err := b.get(ctx)
+		token, err := b.ask(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -144,6 +163,16 @@ func (b *bearer) current(ctx context.Context) (string, error) {
 	return b.good, nil
 }
 
+// ask fails when the function panics: goroutines of the client call it.
+func (b *bearer) ask(ctx context.Context) (token string, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			token, err = "", fmt.Errorf("the function of WithTokenFunc panicked: %v", value)
+		}
+	}()
+	return b.get(ctx)
+}
+
 // GetRequestMetadata is the header of one call or stream.
 func (b *bearer) GetRequestMetadata(ctx context.Context, _ ...string) (map[string]string, error) {
 	token, err := b.current(ctx)
@@ -153,6 +182,5 @@ func (b *bearer) GetRequestMetadata(ctx context.Context, _ ...string) (map[strin
 	return map[string]string{"authorization": "Bearer " + token}, nil
 }
 
-// RequireTransportSecurity is no: a sidecar beside its application is reached by loopback or a socket. One that is reached
-// otherwise refuses tokens that came without TLS.
+// RequireTransportSecurity is no: a sidecar beside its application is reached by loopback or a socket.
 func (b *bearer) RequireTransportSecurity() bool { return false }

@@ -3,6 +3,7 @@ package keyturn_test
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -204,4 +205,35 @@ func TestWrongTokenOptions(t *testing.T) {
 		}
 	}
 	dial(t, "127.0.0.1:1", keyturn.WithToken(strings.Repeat("x", 8_192)))
+}
+
+func TestNoTokenIsSentToAnotherMachineInClearText(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	token := keyturn.WithToken("secret")
+	for _, option := range []keyturn.Option{token, keyturn.WithTokenFile(path), keyturn.WithTokenFunc(func(context.Context) (string, error) { return "secret", nil })} {
+		for _, address := range []string{"192.0.2.1:1", "keyturn.example:1", "[2001:db8::1]:1", "127.0.0.1.example:1", "localhost.example:1"} {
+			_, err := keyturn.Dial(address, option)
+			var told *keyturn.Error
+			if !errors.As(err, &told) || told.Code != codes.InvalidArgument || told.Violations[0].Field != "token" {
+				t.Errorf("%v", err)
+			}
+			if want := "token: it would be sent to " + address + " in clear text; use WithTLS, or say WithInsecure"; !strings.Contains(fmt.Sprint(err), want) {
+				t.Errorf("%v", err)
+			}
+		}
+	}
+	for _, one := range []struct {
+		address string
+		options []keyturn.Option
+	}{
+		{"192.0.2.1:1", []keyturn.Option{token, keyturn.WithTLS(&tls.Config{})}}, {"192.0.2.1:1", []keyturn.Option{token, keyturn.WithInsecure()}},
+		{"192.0.2.1:1", nil}, {"127.0.0.1:1", []keyturn.Option{token}}, {"127.1.2.3:1", []keyturn.Option{token}},
+		{"LocalHost:1", []keyturn.Option{token}}, {"[::1]:1", []keyturn.Option{token}}, {":1", []keyturn.Option{token}}, {"unix:/run/keyturn.sock", []keyturn.Option{token}},
+	} {
+		dial(t, one.address, one.options...)
+	}
 }

@@ -9,7 +9,7 @@ import (
 
 // Tracer is told what a client does with items and turns, for whoever makes spans of it. The one for OpenTelemetry is that of
 // the module github.com/keyturn/keyturn/clients/go/keyturnotel, so that who does not trace has no dependency on it. Its methods
-// are called by many goroutines: they must not block, nor panic.
+// are called by many goroutines: they must not block. A panic of one is logged, and ends nothing.
 type Tracer interface {
 	// Headers are those that an item is submitted with: what it has, and the context of ctx. What it is given it must not change.
 	Headers(ctx context.Context, headers map[string]string) map[string]string

@@ -25,6 +25,8 @@ type transport interface {
 	begin(held *heldTurn) bool
 	// giveUp gives back a turn that was lost because the client is being closed, now that nobody works on it any more.
 	giveUp(held *heldTurn)
+	// why is why the sidecar cannot be reached; nil as long as it can, or nobody tries.
+	why() error
 	// close refuses the calls that are open, and returns when nothing is left.
 	close()
 }

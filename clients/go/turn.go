@@ -108,7 +108,7 @@ func (t *Turn) Done(ctx context.Context) error {
 }
 
 // Release gives the turn back as abandoned, unless it is done, released or lost already: made for defer. It takes up to two
-// seconds when the sidecar is away; should it fail, the turn ends with its lease or its session.
+// seconds when the sidecar is away. A session sends it again later where it was refused for now; else the turn ends with its lease or its session.
 func (t *Turn) Release() {
 	t.ending <- struct{}{}
 	defer func() { <-t.ending }()
@@ -156,7 +156,7 @@ func (t *Turn) deQueue(ctx context.Context, say func(*pb.DeQueueRequest), timeou
 	request := ending(t.TurnRef)
 	say(request)
 	command := newDeQueue(request)
-	command.timeout = timeout
+	command.timeout, command.lastWord = timeout, request.Abandoned
 	t.client.ages.over(t.id())
 	return ask(ctx, t.client.over, command)
 }

@@ -3,8 +3,6 @@ package keyturn
 import (
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
 
@@ -36,6 +34,8 @@ type turnKeeping struct {
 	tied      int
 	orphans   *orphans
 	unclaimed []unclaimedTurn
+	// Turns whose release the sidecar refused for now.
+	unreleased []unreleasedTurn
 	// Tied turns that a new stream did not tell of, until a Renew does.
 	uncertain map[*heldTurn]struct{}
 	// Turns that were told lost because nothing was heard. The sidecar may keep them for the session still: the next stream
@@ -61,13 +61,13 @@ func newTurnKeeping(renewals *renewals, metric metricsOf, marginOfLife func() ti
 }
 
 // given takes note of a turn that a command was answered with.
-func (k *turnKeeping) given(ref TurnRef, lease time.Duration, c *command) *heldTurn {
+func (k *turnKeeping) given(ref TurnRef, attempt int, lease time.Duration, c *command) *heldTurn {
 	k.orphans.claimed(ref)
 	if known := k.turns[ref.id()]; known != nil {
 		k.certain(known)
 		return known
 	}
-	held := &heldTurn{ref: ref, lease: lease, tied: c.tied(), ticket: c.ticket(), fresh: c.scoped, safeUntil: never}
+	held := &heldTurn{ref: ref, attempt: attempt, lease: lease, tied: c.tied(), ticket: c.ticket(), fresh: c.scoped, safeUntil: never}
 	k.turns[ref.id()] = held
 	if held.tied {
 		k.tied++
@@ -132,7 +132,7 @@ func (k *turnKeeping) lose(held *heldTurn, cause LossCause) {
 		delete(k.begun, held)
 	}
 	if cause == LossUnreachable && held.tied {
-		held.endAt = now().plus(k.marginOfLife())
+		held.endAt, held.wasInUse = now().plus(k.marginOfLife()), held.inUse
 		k.unreachable[held.ref.id()] = held
 	}
 	if held.lose(cause) {
@@ -196,6 +196,9 @@ func (k *turnKeeping) nextAt(stopAt moment) moment {
 	if len(k.unclaimed) > 0 {
 		next = min(next, k.unclaimed[0].until)
 	}
+	if len(k.unreleased) > 0 {
+		next = min(next, k.unreleased[0].until)
+	}
 	return next
 }
 
@@ -226,6 +229,7 @@ func (k *turnKeeping) tick(at, stopAt moment) bool {
 			k.giveBack(ref)
 		}
 	}
+	k.endUnreleased(at)
 	return silent
 }
 
@@ -260,19 +264,4 @@ func (k *turnKeeping) loseAll(cause LossCause) {
 	for _, held := range k.turns {
 		k.lose(held, cause)
 	}
-}
-
-// giveBack is as if the turn had not been given, whatever it carries. Should this be lost too, the next stream tells of
-// the turn again.
-func (k *turnKeeping) giveBack(ref TurnRef) {
-	over := func(answer proto.Message) {
-		if _, done := answer.(*pb.NackResponse); done {
-			delete(k.unreachable, ref.id())
-		}
-	}
-	c := &command{own: over, bytes: fixedBytes + len(ref.Queue) + len(ref.Key)}
-	c.wire.Call = &pb.Command_Nack{Nack: &pb.NackRequest{
-		Queue: ref.Queue, Key: ref.Key, Token: ref.Token, Kind: pb.NackKind_NACK_KIND_RELEASE,
-	}}
-	k.askOwn(c)
 }

@@ -89,14 +89,14 @@ func (k *turnKeeping) backAgain(lost *heldTurn) {
 		k.stopping[lost] = struct{}{}
 		return
 	}
-	k.giveBack(lost.ref)
+	k.giveBackLost(lost)
 }
 
 // stopped: its holder has come to the end, or has had the time to.
 func (k *turnKeeping) stopped(lost *heldTurn) {
 	if _, waited := k.stopping[lost]; waited {
 		delete(k.stopping, lost)
-		k.giveBack(lost.ref)
+		k.giveBackLost(lost)
 	}
 }
 
@@ -105,7 +105,7 @@ func (k *turnKeeping) detached() {
 	k.orphans = nil
 	clear(k.stopping)
 	// A new stream tells of those that live.
-	k.unclaimed = nil
+	k.unclaimed, k.unreleased = nil, nil
 	// Nobody would tell of the end of a lease. Who holds such a turn has it renewed; of the others nothing is kept.
 	for _, held := range k.turns {
 		if !held.tied {

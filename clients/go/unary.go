@@ -2,10 +2,12 @@ package keyturn
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -74,7 +76,7 @@ func (u *unary) ask(ctx context.Context, c *command) error {
 	}
 	defer u.leave(c)
 	if ctx.Err() != nil {
-		return contextError(ctx)
+		return contextError(ctx).because(u.why())
 	}
 	timeout := c.timeout
 	if _, bounded := ctx.Deadline(); timeout == 0 && !bounded {
@@ -144,10 +146,21 @@ func (u *unary) failed(ctx context.Context, c *command, err error) error {
 		return closedError()
 	}
 	if ctx.Err() == nil {
-		return u.set.watch.explain(statusError(status.Convert(err).Proto(), c.ref))
+		return u.overdue(u.set.explain(statusError(status.Convert(err).Proto(), c.ref)))
 	}
-	return contextError(ctx)
+	return contextError(ctx).because(u.why())
 }
+
+// overdue: gRPC says of a call whose time is over only that it is.
+func (u *unary) overdue(err error) error {
+	var told *Error
+	if !errors.As(err, &told) || told.Code != codes.DeadlineExceeded || told.Reason != "" {
+		return err
+	}
+	return told.because(u.why())
+}
+
+func (u *unary) why() error { return u.set.reach.why(u.conn) }
 
 func (u *unary) hold(info *TurnInfo, since moment) *heldTurn {
 	held := &heldTurn{ref: info.TurnRef, lease: info.Lease, safeUntil: never}

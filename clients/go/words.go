@@ -131,7 +131,7 @@ type TurnRef struct {
 	Queue string
 	// Key; empty for a keyless item.
 	Key string
-	// Token is larger than every earlier one of the queue: let what you write to refuse a smaller one than it has seen.
+	// Token is larger than every earlier one of its key: let what you write to refuse a smaller one of the same key.
 	Token uint64
 }
 

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	pb "github.com/keyturn/keyturn/clients/go/keyturnv1"
 )
 
@@ -85,10 +87,11 @@ func (w *worker) handle() (verdict *pb.NackRequest, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			stopped := &PanicError{Value: value, Stack: debug.Stack()}
-			w.consumer.client.set.loudLogger().Error("keyturn: a handler panicked", append(w.named(), "panic", value, "stack", string(stopped.Stack))...)
+			w.consumer.client.set.loudLogger().Error("keyturn: a handler panicked", append(w.named(), "panic", shortened(fmt.Sprint(value)), "stack", shortened(string(stopped.Stack)))...)
 			verdict, err = verdictOn(stopped, len(w.work.Items)), stopped
 		}
 	}()
+	defer w.consumer.client.set.inside.enter()()
 	if err = w.consumer.handler(w.ctx, w.work); err != nil {
 		verdict = verdictOn(err, len(w.work.Items))
 	}
@@ -120,6 +123,18 @@ func (w *worker) lost(err error) {
 }
 
 func (w *worker) ack() {
+	request, err := w.ackRequest()
+	if err != nil {
+		// Another attempt would say the same, and the work is done: it never runs again.
+		err := DeadLetter(messageOf(err))
+		w.nack(verdictOn(err, len(w.work.Items)), err)
+		return
+	}
+	w.settle(func() *command { return newAck(request) })
+}
+
+// ackRequest fails when what the handler said can never be sent.
+func (w *worker) ackRequest() (*pb.AckRequest, error) {
 	result, followUps := w.work.said()
 	request := &pb.AckRequest{Queue: w.work.Queue, Key: w.work.Key, Token: w.work.Token, Result: result}
 	var check checks
@@ -131,11 +146,21 @@ func (w *worker) ack() {
 		}
 		request.FollowUps = append(request.FollowUps, &pb.FollowUp{Queue: one.queue, Item: check.item(fmt.Sprintf("follow_ups[%d].item", at), &item)})
 	}
-	w.settle(func() *command {
-		c := newAck(request)
-		c.invalid = firstOf(check.err(), c.invalid)
-		return c
-	})
+	return request, firstOf(check.err(), textOf(request), ackFits(request))
+}
+
+// ackFits looks at what the contract allows.
+func ackFits(request *pb.AckRequest) error {
+	if bytes := len(request.Result); bytes > mostPayload {
+		return fmt.Errorf("the result takes %d bytes; at most %d", bytes, mostPayload)
+	}
+	if count := len(request.FollowUps); count > mostItems {
+		return fmt.Errorf("there are %d follow-ups; at most %d", count, mostItems)
+	}
+	if bytes := proto.Size(request) + fixedBytes; bytes > largestMessage {
+		return fmt.Errorf("the result and the follow-ups take %d bytes; at most %d fit into one Ack", bytes, largestMessage)
+	}
+	return nil
 }
 
 func (w *worker) nack(verdict *pb.NackRequest, err error) {
@@ -144,6 +169,9 @@ func (w *worker) nack(verdict *pb.NackRequest, err error) {
 		verdict.Kind, verdict.Delay = pb.NackKind_NACK_KIND_RELEASE, nil
 		w.consumer.cutOff(w)
 	} else {
+		if verdict.Kind == pb.NackKind_NACK_KIND_RETRY {
+			w.attemptFailed(err, verdict.Error)
+		}
 		w.trouble(StageHandler, err)
 	}
 	w.failure = err
@@ -167,7 +195,7 @@ func (w *worker) settledBy(c *command) {
 		return
 	}
 	w.span.outcome(TraceDeadLetter)
-	w.consumer.client.set.loudLogger().Warn("keyturn: dead letter: nobody tries it again before it is redriven", append(w.named(), "items", answer.GetDeadLettered(), "error", w.failure)...)
+	w.consumer.client.set.loudLogger().Warn("keyturn: dead letter: nobody tries it again before it is redriven", append(w.named(), "items", answer.GetDeadLettered(), "error", shortened(fmt.Sprint(w.failure)))...)
 	w.trouble(StageDeadLetter, w.failure)
 }
 

@@ -17,6 +17,8 @@ const BETWEEN_PAGES_MS = 300;
 const KEPT = 50;
 
 export const stuck = signal<readonly Trouble[]>([]);
+/** Those with the most dead letters, however many are in worse trouble. */
+export const withDeadLetters = signal<readonly Trouble[]>([]);
 /** Queues that were found so far; `isAll`: no more are to be found. */
 export const looked = signal({ queues: 0, isAll: false });
 export const lookFailed = signal<string | undefined>(undefined);
@@ -58,6 +60,7 @@ async function look(signal: AbortSignal): Promise<void> {
 
 async function lookOnce(signal: AbortSignal): Promise<number> {
   let found: readonly Trouble[] = [];
+  let dead: readonly Trouble[] = [];
   let pageToken = '';
   let queues = 0;
   const isFirst = !looked.peek().isAll;
@@ -67,14 +70,17 @@ async function lookOnce(signal: AbortSignal): Promise<number> {
       { pageSize: PAGE, pageToken, stuckFor: `${LONG_WAIT_MS / 1_000}s`, withoutPolicy: true },
       signal,
     );
-    found = [...found, ...(page.queues ?? []).flatMap((queue) => troubleOf(queue) ?? [])]
-      .toSorted((one, other) => other.weight - one.weight)
-      .slice(0, KEPT);
+    const more = (page.queues ?? []).flatMap((queue) => troubleOf(queue) ?? []);
+    found = most([...found, ...more], ({ weight }) => weight);
+    dead = most([...dead, ...more.filter((one) => one.dead > 0)], (one) => one.dead);
     queues += page.queues?.length ?? 0;
     pageToken = page.nextPageToken ?? '';
     startupHold.value = page.startupHoldUntil;
     // What was found before stays while it is looked for again; the first time every page helps.
-    if (isFirst || pageToken === '') stuck.value = found;
+    if (isFirst || pageToken === '') {
+      stuck.value = found;
+      withDeadLetters.value = dead;
+    }
     looked.value = {
       queues: isFirst ? queues : Math.max(queues, looked.peek().queues),
       isAll: pageToken === '' || !isFirst,
@@ -83,4 +89,8 @@ async function lookOnce(signal: AbortSignal): Promise<number> {
   } while (pageToken !== '');
   looked.value = { queues, isAll: true };
   return queues;
+}
+
+function most(troubles: readonly Trouble[], weightOf: (trouble: Trouble) => number): readonly Trouble[] {
+  return troubles.toSorted((one, other) => weightOf(other) - weightOf(one)).slice(0, KEPT);
 }

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { DeadLetter, DeadLetterFilter } from '../gen/keyturn/v1/admin.js';
 import { useAsked } from '../live/asked.js';
-import { looked, lookForStuck, stuck } from '../live/stuck.js';
+import { looked, lookForStuck, withDeadLetters } from '../live/stuck.js';
 import { Act, type Doing } from '../parts/act.js';
 import { Missing, Part, Scroll, Told } from '../parts/part.js';
 import { Payload } from '../parts/payload.js';
@@ -20,7 +20,7 @@ const LETTERS = 1_000;
 const SHOWN = 50;
 /** A step of many: a second at most, and after each it can be called off. */
 const AT_ONCE = 2_000;
-const CAUSES = ['max_attempts', 'refused', 'dependency'];
+const CAUSES = ['max_attempts', 'max_crashes', 'refused', 'dependency'];
 
 type Letter = Json<DeadLetter>;
 
@@ -31,14 +31,11 @@ export function DeadLetters({ words }: { readonly words: URLSearchParams }) {
 
 function Everywhere() {
   useEffect(() => lookForStuck(), []);
-  const queues = stuck.value.filter(({ dead }) => dead > 0);
+  const queues = withDeadLetters.value;
   return (
     <>
       <Heading title="Dead letters">Dead letters</Heading>
-      <Part
-        title="Queues that have some"
-        aside={<span class="faint">{counted(stuck.value.filter(({ dead }) => dead > 0).length, 'queue')}</span>}
-      >
+      <Part title="Queues that have some" aside={<span class="faint">{counted(queues.length, 'queue')}</span>}>
         {queues.length === 0 ? (
           <p class="faint">{looked.value.isAll ? 'None.' : 'Looking…'}</p>
         ) : (

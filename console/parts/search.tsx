@@ -28,6 +28,10 @@ export function Search() {
   const text = useSignal('');
   const hits = useSignal<readonly Hit[]>([]);
   const chosen = useSignal(0);
+  /** What `hits` are of. */
+  const foundFor = useSignal('');
+  /** Enter came before they were there, as after a paste: the first is opened as soon as it is found. */
+  const isEntered = useSignal(false);
   const isOpen = useSignal(false);
   const box = useRef<HTMLInputElement>(null);
   const id = useId();
@@ -46,6 +50,8 @@ export function Search() {
           if (ending.signal.aborted) return;
           hits.value = found;
           chosen.value = 0;
+          foundFor.value = text.value;
+          if (isEntered.value && found.length > 0) return open(found[0]);
           announce(
             found.length === 0
               ? 'Nothing found'
@@ -53,7 +59,9 @@ export function Search() {
           );
         },
         (error: unknown) => {
-          if (!ending.signal.aborted) failed(error);
+          if (ending.signal.aborted) return;
+          isEntered.value = false;
+          failed(error);
         },
       );
     }, TYPING_MS);
@@ -66,6 +74,7 @@ export function Search() {
   const open = (hit: Hit | undefined): void => {
     if (hit === undefined) return;
     isOpen.value = false;
+    isEntered.value = false;
     text.value = '';
     go(hit.href);
   };
@@ -75,7 +84,8 @@ export function Search() {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          open(hits.value[chosen.value]);
+          if (foundFor.value === text.value) open(hits.value[chosen.value]);
+          else isEntered.value = true;
         }}
       >
         <label class="unseen" for={`${id}-box`}>
@@ -98,6 +108,7 @@ export function Search() {
           onInput={(event) => {
             text.value = event.currentTarget.value;
             isOpen.value = true;
+            isEntered.value = false;
           }}
           onFocus={() => {
             isOpen.value = true;

@@ -23,12 +23,14 @@ export function countOf({ states = [] }: Queue, wanted: string): number {
   return states.find(({ state }) => state === wanted)?.count ?? 0;
 }
 
-/** Undefined: nothing is wrong with it. */
+/** Of a queue that the sidecar picked out as stuck. Undefined: nothing is wrong with it. */
 export function troubleOf(queue: Queue): Trouble | undefined {
   const parked = countOf(queue, 'LANE_STATE_PARK');
   const waited = msOf(queue.oldestWaiting) ?? 0;
   const dead = queue.deadLetters ?? 0;
-  const waits = waited >= LONG_WAIT_MS;
+  const moves = countOf(queue, 'LANE_STATE_BLOCK') + countOf(queue, 'LANE_STATE_READY') > 0;
+  // Where every key is delayed they wait for their time, unless the wait is all that the queue was picked out for.
+  const waits = waited >= LONG_WAIT_MS && (moves || (parked === 0 && queue.paused !== true && dead === 0));
   const what = [
     ...(parked > 0 ? [`${counted(parked, 'key')} parked`] : []),
     ...(queue.paused === true ? ['paused by a person'] : []),

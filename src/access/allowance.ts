@@ -14,20 +14,27 @@ export class Allowance {
   readonly #asks: Pace;
   readonly #settles: Pace;
   readonly #mostWaiting: number;
+  readonly #mostWatches: number;
   #waiting = 0;
+  #watches = 0;
 
   /**
    * @param whose for what is told to who asks too much
    * @param now monotonic, ms
    */
   constructor(
-    { callsPerSecond = Number.POSITIVE_INFINITY, waiting = Number.POSITIVE_INFINITY }: ClientBounds,
+    {
+      callsPerSecond = Number.POSITIVE_INFINITY,
+      waiting = Number.POSITIVE_INFINITY,
+      watches = Number.POSITIVE_INFINITY,
+    }: ClientBounds,
     private readonly whose: string,
     private readonly now: () => number,
   ) {
     this.#asks = new Pace(callsPerSecond);
     this.#settles = new Pace(callsPerSecond);
     this.#mostWaiting = waiting;
+    this.#mostWatches = watches;
   }
 
   /** A call that asks for something. @returns why it may not now */
@@ -48,6 +55,24 @@ export class Allowance {
     return { kind: 'limit', subject: 'auth.per_client.waiting', limit, description, retryAfter: RETRY_SOON };
   }
 
+  /** One that watches events. @returns why it may not now */
+  watches(): Refusal | undefined {
+    const limit = this.#mostWatches;
+    if (this.#watches < limit) return undefined;
+    const description = `no more than ${limit} WatchEvents calls of ${this.whose} may be open at once (auth.per_client.watches)`;
+    return { kind: 'limit', subject: 'auth.per_client.watches', limit, description, retryAfter: RETRY_SOON };
+  }
+
+  /** @returns to be called when it has ended; more than once does no harm */
+  watchBegan(): () => void {
+    let isOpen = true;
+    this.#watches += 1;
+    return () => {
+      if (isOpen) this.#watches -= 1;
+      isOpen = false;
+    };
+  }
+
   began(): void {
     this.#waiting += 1;
   }
@@ -66,7 +91,7 @@ export class Allowance {
 }
 
 /** A leaky bucket as a single number (the generic cell rate algorithm): until when what was taken is used up at this pace. */
-class Pace {
+export class Pace {
   readonly #each: number;
   #until = Number.NEGATIVE_INFINITY;
 

@@ -7,7 +7,7 @@ import { Grants } from './grants.js';
 import type { JwtVerifier } from './jwt.js';
 import { matches } from './pattern.js';
 import type { Principal, Proof, Shown } from './principal.js';
-import type { AccessSettings } from './settings.js';
+import type { AccessSettings, CertificateRule } from './settings.js';
 import { hashOf, type Tokens } from './tokens.js';
 
 /** A signature takes longer to verify than most calls to answer. */
@@ -57,9 +57,9 @@ export class Authenticator {
     const [value, ...more] = shown.authorization;
     if (more.length > 0) return noCredentials('authorization came more than once');
     if (value !== undefined) return this.#byToken(value, shown);
-    for (const { san, is } of this.settings.certificates) {
-      const found = shown.sans.find((name) => matches(san, nameOf(name)));
-      if (found !== undefined) return this.#known(is, { by: 'certificate', san: found });
+    for (const rule of this.settings.certificates) {
+      const found = shown.sans.find((name) => fits(rule, name));
+      if (found !== undefined) return this.#known(rule.is, { by: 'certificate', san: found });
     }
     const { unix } = this.settings;
     if (shown.isUnix && unix !== undefined) return this.#known(unix, { by: 'unix' });
@@ -133,9 +133,12 @@ export class Authenticator {
   }
 }
 
-/** `URI:spiffe://prod/orders` is `spiffe://prod/orders`. */
-function nameOf(san: string): string {
-  return san.slice(san.indexOf(':') + 1);
+/** @param name as `URI:spiffe://prod/orders` */
+function fits({ san, sanUri, sanDns }: CertificateRule, name: string): boolean {
+  const at = name.indexOf(':');
+  const [kind, value] = [name.slice(0, at), name.slice(at + 1)];
+  const pattern = san ?? (kind === 'URI' ? sanUri : kind === 'DNS' ? sanDns : undefined);
+  return pattern !== undefined && matches(pattern, value);
 }
 
 function noCredentials(description: string): Identified {

@@ -12,6 +12,7 @@ import type {
   KeyExplanation,
   KeyPage,
   LaneState,
+  LetterFilter,
   LimitsChange,
   LimitsView,
   ListDeadLettersRequest,
@@ -28,6 +29,7 @@ import type {
   Watch,
   Watcher,
 } from '../coordinator.js';
+import { withoutForeignNames } from '../coordinator.js';
 import { ownId, plainId, withPlainId } from './own-ids.js';
 import { EVERYTHING, notAllowed } from './permitted.js';
 import type { Principal } from './principal.js';
@@ -102,13 +104,16 @@ export class PermittedAdministration implements Administration {
       return { ok: false, refusal: notAllowed(this.principal, 'payload', `queue ${request.queue}`) };
     const found = await this.admin.getItem(request);
     if (!found.ok) return found;
-    const { after, why, named, ...rest } = found.value;
+    const { after, why, named, lastError, ...rest } = found.value;
     const seen = after && { ...after, first: after.first.filter((one) => this.#sees(one)) };
-    return { ok: true, value: { ...rest, after: seen, why: this.#withoutForeign(why, named) } };
+    return {
+      ok: true,
+      value: { ...rest, lastError: this.#ownError(lastError), after: seen, why: this.#withoutForeign(why, named) },
+    };
   }
 
-  async evictHolder(queue: string, key: string): Promise<Result<EvictionView>> {
-    return this.#refused('operate', queue) ?? this.admin.evictHolder(queue, key);
+  async evictHolder(queue: string, key: string, discard?: boolean): Promise<Result<EvictionView>> {
+    return this.#refused('operate', queue) ?? this.admin.evictHolder(queue, key, discard);
   }
 
   async retryNow(request: RetryNowRequest): Promise<Result<RetryNowView>> {
@@ -142,25 +147,50 @@ export class PermittedAdministration implements Administration {
   async listDeadLetters(request: ListDeadLettersRequest): Promise<Result<DeadLetterPage>> {
     const refused = this.#refused('view', request.queue);
     if (refused !== undefined) return refused;
-    const found = await this.admin.listDeadLetters(request);
-    if (!found.ok || this.principal.grants.mayQueue('payload', request.queue)) return found;
+    const found = await this.admin.listDeadLetters(this.#asGuest(request));
+    if (!found.ok) return found;
+    const withPayload = this.principal.grants.mayQueue('payload', request.queue);
     const deadLetters = found.value.deadLetters.map((letter) => ({
       ...letter,
-      item: { ...letter.item, payload: NOTHING, headers: undefined, stored: undefined },
+      lastError: this.#ownError(letter.lastError),
+      item: withPayload ? letter.item : { ...letter.item, payload: NOTHING, headers: undefined, stored: undefined },
     }));
     return { ok: true, value: { ...found.value, deadLetters } };
   }
 
   async redrive(choice: ItemChoice): Promise<Result<Changed>> {
-    return this.#refused('operate', choice.queue) ?? this.admin.redrive(choice);
+    return this.#refused('operate', choice.queue) ?? this.admin.redrive(this.#asGuest(choice));
   }
 
   async discard(choice: ItemChoice, waiting: boolean): Promise<Result<Changed>> {
-    return this.#refused('operate', choice.queue) ?? this.admin.discard(choice, waiting);
+    return this.#refused('operate', choice.queue) ?? this.admin.discard(this.#asGuest(choice), waiting);
   }
 
   watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch> {
-    return this.#refused('view', queue) ?? this.admin.watch(queue, key, watcher);
+    const { allowance, grants } = this.principal;
+    const refused = this.#refused('view', queue);
+    if (refused !== undefined) return refused;
+    const tooMany = allowance?.watches();
+    if (tooMany !== undefined) return { ok: false, refusal: tooMany };
+    const ended = allowance?.watchBegan() ?? (() => undefined);
+    const guarded: Watcher = {
+      isGuest: !grants.mayEverywhere('operate'),
+      wake: () => watcher.wake(),
+      end: (why) => {
+        ended();
+        watcher.end(why);
+      },
+    };
+    const opened = this.admin.watch(queue, key, guarded);
+    if (!opened.ok) {
+      ended();
+      return opened;
+    }
+    const stop = (): void => {
+      ended();
+      opened.value.stop();
+    };
+    return { ok: true, value: { take: () => opened.value.take(), stop } };
   }
 
   /** What an item waits for may be of queues that whoever asks may not view: how many they are is told, not which. */
@@ -168,10 +198,23 @@ export class PermittedAdministration implements Administration {
     const why = this.#withoutForeign(found.why, found.named);
     const line = found.line.map((entry) => {
       const { after } = entry;
-      if (after === undefined || after.first.every((one) => this.#sees(one))) return entry;
-      return { ...entry, after: { ...after, first: after.first.filter((one) => this.#sees(one)) } };
+      const lastError = this.#ownError(entry.lastError);
+      if (after === undefined) return { ...entry, lastError };
+      return { ...entry, lastError, after: { ...after, first: after.first.filter((one) => this.#sees(one)) } };
     });
-    return { ...found, why, line, named: undefined };
+    return { ...found, lastError: this.#ownError(found.lastError), why, line, named: undefined };
+  }
+
+  /** The last error of an item that waited for others, or was to go elsewhere, may name what is not one's own. */
+  #ownError(text: string | undefined): string | undefined {
+    return text === undefined ? undefined : withoutForeignNames(text, (queue) => this.#sees({ queue }));
+  }
+
+  /** What it is chosen by must not show what is hidden of it. */
+  #asGuest<C extends { readonly filter?: LetterFilter | undefined }>(choice: C): C {
+    const { filter } = choice;
+    if (filter === undefined || this.principal.grants.mayEverywhere('view')) return choice;
+    return { ...choice, filter: { ...filter, isGuest: true } };
   }
 
   #withoutForeign(why: string, named: KeyExplanation['named']): string {
@@ -180,7 +223,7 @@ export class PermittedAdministration implements Administration {
       .reduce((text, one) => text.replaceAll(one.as, 'an item of another queue'), why);
   }
 
-  #sees({ queue }: ItemRef): boolean {
+  #sees({ queue }: Pick<ItemRef, 'queue'>): boolean {
     return this.principal.grants.mayQueue('view', queue);
   }
 

@@ -7,6 +7,7 @@ import type {
   Leaders,
   LeaderView,
   PredecessorView,
+  Refusal,
   Reply,
   ReportAnswer,
   ReportRequest,
@@ -55,6 +56,10 @@ export class PermittedLeaders implements Leaders {
   yieldLeader(group: string, reply: Reply<YieldView>): void {
     if (this.#asks(reply, undefined) && this.#may('operate', group, reply))
       this.leaders.yieldLeader(group, new PlainReply(reply, plainYield), this.principal.name);
+  }
+
+  wasted(): Refusal | undefined {
+    return this.principal.allowance?.asks();
   }
 
   /** @param knows what a call knew before that goes on; only its beginning counts */

@@ -5,8 +5,16 @@ import { ownId, PlainReply, plainId, withoutOwnName } from './own-ids.js';
 import { PermittedCalls } from './permitted.js';
 
 export class PermittedSession extends PermittedCalls<Session> implements Session {
-  /** Whoever may do nothing with any queue may have a session: each of its commands is refused. */
+  #hasSaidHello = false;
+
+  /**
+   * A caller without any right may have a session: each of its commands is refused. Its first hello was
+   * counted with the stream.
+   */
   hello(request: HelloRequest, reply: Reply<HelloAnswer>): void {
+    const tooFast = this.#hasSaidHello ? this.wasted() : undefined;
+    if (tooFast !== undefined) return reply.refuse(tooFast);
+    this.#hasSaidHello = true;
     const sessionId = ownId(this.principal, request.sessionId ?? randomUUID());
     this.calls.hello(
       { ...request, sessionId },

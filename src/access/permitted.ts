@@ -23,6 +23,7 @@ import type {
   SubmitResult,
   Waiting,
 } from '../coordinator.js';
+import { withoutForeignNames } from '../coordinator.js';
 import { counted, waitingOf } from './allowance.js';
 import { itemIdRefusal, ownId, PlainReply, plainId } from './own-ids.js';
 import type { Principal } from './principal.js';
@@ -95,8 +96,14 @@ export class PermittedCalls<C extends Calls = Calls> implements Calls {
 
   awaitItem(request: AwaitRequest, reply: Reply<AwaitAnswer>): Waiting {
     if (!this.#asks(reply, request.wait > 0) || !this.#may('produce', request.queue, reply)) return undefined;
-    const its = this.#counted(reply);
+    const { grants } = this.principal;
+    const mayKnow = (queue: string) => grants.mayQueue('produce', queue) || grants.mayQueue('view', queue);
+    const its = this.#counted(new PlainReply(reply, (answer) => withOwnNames(answer, mayKnow)));
     return waitingOf(its, this.calls.awaitItem(request, its));
+  }
+
+  wasted(): Refusal | undefined {
+    return this.principal.allowance?.asks();
   }
 
   #counted<A>(reply: Reply<A>): Reply<A> {
@@ -160,6 +167,10 @@ export class PermittedCalls<C extends Calls = Calls> implements Calls {
     reply.refuse(notAllowed(this.principal, verb, `queue ${queue}`));
     return false;
   }
+}
+
+function withOwnNames(answer: AwaitAnswer, mayKnow: (queue: string) => boolean): AwaitAnswer {
+  return answer.error === undefined ? answer : { ...answer, error: withoutForeignNames(answer.error, mayKnow) };
 }
 
 function plainEnQueue(answer: EnQueueAnswer): EnQueueAnswer {

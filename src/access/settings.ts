@@ -19,8 +19,10 @@ export interface Right {
 
 /** Who shows a certificate with this subject alternative name, is this. */
 export interface CertificateRule {
-  /** A pattern for `URI:`, `DNS:` and `email:` names, without that prefix. */
-  readonly san: string;
+  /** One of the three is set: a pattern for names of every kind, for `URI:` or for `DNS:` names alone, without that prefix. */
+  readonly san: string | undefined;
+  readonly sanUri: string | undefined;
+  readonly sanDns: string | undefined;
   readonly is: string;
 }
 
@@ -38,6 +40,8 @@ export interface ClientBounds {
   readonly callsPerSecond: number | undefined;
   /** Calls that wait at once. */
   readonly waiting: number | undefined;
+  /** WatchEvents calls at once. */
+  readonly watches: number | undefined;
 }
 
 export interface AccessSettings {

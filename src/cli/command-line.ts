@@ -1,5 +1,6 @@
 /** The command line: parses, runs one command, and answers with its exit code. */
 import { Command, CommanderError } from 'commander';
+import { formatDuration } from '../config/duration.js';
 import { harmlessLines } from '../observability/harmless.js';
 import { CommandResult } from './action.js';
 import { EXIT, EXIT_CODES_HELP } from './exit-codes.js';
@@ -71,7 +72,17 @@ function commandLine(commands: readonly Register[]): Command {
     // Before the commands: they take it over when they are made. Without it a wrong option would exit with 1.
     .exitOverride();
   for (const register of commands) register(program);
+  program.commands.forEach(showDurations);
   return program;
+}
+
+/** Help shows a default as the option takes it: `10s`, and not the milliseconds that it stands for. */
+function showDurations(command: Command): void {
+  for (const option of command.options) {
+    const { defaultValue: value }: { defaultValue?: unknown } = option;
+    if (typeof value === 'number' && option.flags.includes('<duration>')) option.default(value, formatDuration(value));
+  }
+  command.commands.forEach(showDurations);
 }
 
 function exitCodeOf(error: unknown): number {

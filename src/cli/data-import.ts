@@ -21,7 +21,7 @@ by a pipe is first copied to a file in TMPDIR, which has no name there. Its item
 if it is not there. The queues have to be durable when a sidecar starts on it.
 
 Fields of an item: kind ("item"), queue, key, item_id, submitted_at, payload (base64); and if it has them
-idempotency_key, not_before, after, attempts, last_error, headers, waits_for if that is not all of "after" any
+idempotency_key, not_before, after, attempts, crashes, last_error, headers, waits_for if that is not all of "after" any
 more, and doomed (true) if one of these is dead and it could not become a dead letter yet; fingerprint (of the item
 as it was submitted, worked out if it is left out); of a "dead_letter" also cause and died_at.
 `;

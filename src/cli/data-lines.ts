@@ -22,7 +22,7 @@ export interface ItemLine {
    */
   readonly contentHash: number | undefined;
   readonly progress:
-    | Pick<ProgressRow, 'attempts' | 'lastError' | 'notBefore' | 'dead' | 'after' | 'dependencyFailed'>
+    | Pick<ProgressRow, 'attempts' | 'crashes' | 'lastError' | 'notBefore' | 'dead' | 'after' | 'dependencyFailed'>
     | undefined;
 }
 
@@ -55,6 +55,7 @@ export function toItemLine(row: ItemRow, content: Content, progress: ProgressRow
     doomed: progress?.dependencyFailed === true ? true : undefined,
     fingerprint: row.contentHash,
     attempts: progress?.attempts,
+    crashes: progress?.crashes || undefined,
     last_error: progress?.lastError,
     cause: progress?.dead?.cause,
     died_at: progress?.dead === undefined ? undefined : isoInstant(progress.dead.at),
@@ -89,7 +90,7 @@ function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
 }
 
-const DEATHS = ['max_attempts', 'refused', 'dependency'] as const satisfies readonly DeathCause[];
+const DEATHS = ['max_attempts', 'max_crashes', 'refused', 'dependency'] as const satisfies readonly DeathCause[];
 const ENDS = ['done', 'superseded', 'discarded'] as const satisfies readonly FinishedRow['state'][];
 const TOLD_ENDS = [...ENDS, 'dead', 'declined'] as const satisfies readonly EndRow['end'][];
 
@@ -129,13 +130,14 @@ function readItem(line: LineFields, kind: ItemLine['kind']): ItemLine {
 
 function readProgress(line: LineFields, kind: ItemLine['kind'], notBefore: number): ItemLine['progress'] {
   const attempts = line.optional('attempts', () => line.whole('attempts')) ?? 0;
+  const crashes = line.optional('crashes', () => line.whole('crashes')) ?? 0;
   const lastError = line.optional('last_error', () => line.text('last_error', 0, DEFAULT_LIMITS.errorBytes));
   const after = line.optional('waits_for', () => line.refs('waits_for'));
   const dependencyFailed = line.optional('doomed', () => line.yes('doomed')) ?? false;
   if (kind === 'item' && attempts === 0 && lastError === undefined && after === undefined && !dependencyFailed)
     return undefined;
   const dead = kind === 'item' ? undefined : { cause: line.oneOf('cause', DEATHS), at: line.instant('died_at') };
-  return { attempts, lastError, notBefore, dead, after, dependencyFailed };
+  return { attempts, crashes, lastError, notBefore, dead, after, dependencyFailed };
 }
 
 function readResult(line: LineFields): ResultLine {

@@ -11,7 +11,7 @@ export interface FilterOptions {
   readonly before?: number;
 }
 
-const CAUSES = ['max_attempts', 'refused', 'dependency'];
+const CAUSES = ['max_attempts', 'max_crashes', 'refused', 'dependency'];
 const ERROR_BYTES = 256;
 
 export function filterOptions(command: Command): Command {

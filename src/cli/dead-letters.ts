@@ -51,7 +51,7 @@ const HELP = `
 many is done in steps: a terminal shows how far it is, and Ctrl-C calls the rest off (exit code 1).
 
 Examples:
-  $ keyturn dead-letters list --queue orders
+  $ keyturn dead-letters list orders
   $ keyturn dead-letters redrive --queue orders --error "connection refused" --after 2h --dry-run
   $ keyturn dead-letters redrive --queue orders --key customer-7
   $ keyturn dead-letters discard --queue orders --item-id 41 --item-id 42
@@ -73,7 +73,7 @@ function registerList(group: Command): void {
     .description('Lists dead letters in the order of their submission.')
     .option('--limit <n>', 'the most to list', wholeBetween(1, 1_000_000), 100)
     .option('--page-token <token>', 'go on where an earlier list ended')
-    .action((options: ListOptions) => act(() => list(options)));
+    .action((queue: string | undefined, options: ListOptions) => act(() => list(withQueue(queue, options))));
 }
 
 function registerRedrive(group: Command): void {
@@ -83,7 +83,7 @@ function registerRedrive(group: Command): void {
     )
     .option('--item-id <id>', 'only this one, may be given again', collect)
     .option('--dry-run', 'change nothing, say how many it would be')
-    .action((options: ChoiceOptions) => act(() => redrive(options)));
+    .action((queue: string | undefined, options: ChoiceOptions) => act(() => redrive(withQueue(queue, options))));
 }
 
 function registerDiscard(group: Command): void {
@@ -93,15 +93,23 @@ function registerDiscard(group: Command): void {
     .option('--waiting', 'also items that still wait')
     .option('--dry-run', 'change nothing, say how many it would be')
     .option('--yes', 'yes, all of them')
-    .action((options: DiscardOptions) => act(() => discard(options)));
+    .action((queue: string | undefined, options: DiscardOptions) => act(() => discard(withQueue(queue, options))));
 }
 
 function common(command: Command): Command {
   const narrowed = command
-    .requiredOption('--queue <queue>', 'the queue', text)
+    .argument('[queue]', 'the queue')
+    .option('--queue <queue>', 'the same', text)
     .option('--key <key>', 'only those of this key')
     .option('--json', 'print one JSON object');
   return sidecarOptions(filterOptions(narrowed));
+}
+
+/** The queue is an argument, or the value of --queue. */
+function withQueue<T extends QueueOptions>(queue: string | undefined, options: T): T {
+  const said = [queue, options.queue].filter((one) => one !== undefined && one !== '');
+  if (said.length === 1) return { ...options, queue: said[0] };
+  throw new CommandFailure('name the queue once, as an argument or by --queue', EXIT.usage);
 }
 
 async function list(options: ListOptions): Promise<number> {

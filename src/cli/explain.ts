@@ -1,5 +1,6 @@
 import type { HolderView, KeyExplanation, LineEntryView } from '@keyturn/client';
 import type { Command } from 'commander';
+import { pastedCommand } from '../core/contract/pasted-command.js';
 import { harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
@@ -69,13 +70,16 @@ function toText(
     until !== undefined && ['until', `${isoInstant(until)} (in ${humanDuration(until - Date.now())})`],
     // The reason says it where something waits; who asks for a key at rest shall know it too.
     holdUntil !== undefined && state === 'INIT' && ['gate', holdText(holdUntil)],
-    ...remedies(queue, key, state, isPaused).map((remedy): [string, string] => ['command', remedy]),
+    ...remedies(queue, key, explanation, isPaused).map((remedy): [string, string] => ['command', remedy]),
     key !== '' && ['holder', holder === undefined ? 'nobody' : holderText(holder)],
     holder !== undefined && holder.heldItems.length > 0 && ['items', heldText(holder)],
     ['line', lineText(waitingCallers, waitingItems)],
     attempts > 0 && ['attempts', count(attempts)],
     lastError !== undefined && ['last error', lastError],
-    deadLetters > 0 && ['dead letters', `${count(deadLetters)} (keyturn dead-letters list --queue ${queue})`],
+    deadLetters > 0 && [
+      'dead letters',
+      `${count(deadLetters)} (${pastedCommand(['dead-letters', 'list', '--queue', queue])})`,
+    ],
   ];
   return alignColumns(facts.filter((fact) => fact !== false)) + entryTable(explanation);
 }
@@ -85,26 +89,32 @@ function holdText(until: number): string {
 }
 
 /** What an operator may do about it, as the command that does it. */
-function remedies(queue: string, key: string, state: KeyExplanation['state'], isPaused: boolean): readonly string[] {
-  const names = `${queue} ${plain(key)}`;
+function remedies(queue: string, key: string, explanation: KeyExplanation, isPaused: boolean): readonly string[] {
+  const { state, until } = explanation;
   if (key === '') return keylessRemedies(queue, state, isPaused);
+  const of = (...words: readonly string[]) => pastedCommand(words, [queue, key]);
   const commands: Partial<Record<KeyExplanation['state'], readonly string[]>> = {
-    PROCESS: [`keyturn evict ${names}`],
-    BLOCK: [`keyturn evict ${names}`],
-    DELAY: [`keyturn retry ${names}`],
-    PARK: [`keyturn dead-letters redrive --queue ${queue} --key ${plain(key)}`, `keyturn resume ${names}`],
+    PROCESS: [of('evict')],
+    BLOCK: [of('evict')],
+    // Without an end it waits for other items, and no time that passes helps.
+    DELAY: until === undefined ? [] : [of('retry')],
+    PARK: [pastedCommand(['dead-letters', 'redrive', '--queue', queue, '--key', key]), of('resume')],
   };
-  return [...(isPaused ? [`keyturn resume ${queue}`] : []), ...(commands[state] ?? [])];
+  return [...pauseRemedy(queue, isPaused), ...(commands[state] ?? [])];
 }
 
 /** Items without a key share no turn that could be taken away, and each has a time of its own. */
 function keylessRemedies(queue: string, state: KeyExplanation['state'], isPaused: boolean): readonly string[] {
   const commands: Partial<Record<KeyExplanation['state'], string>> = {
-    DELAY: `keyturn retry ${queue} --item-id ID`,
-    PARK: `keyturn resume ${queue} ""`,
+    DELAY: pastedCommand(['retry', '--item-id', 'ID'], [queue]),
+    PARK: pastedCommand(['resume'], [queue, '']),
   };
   const command = commands[state];
-  return [...(isPaused ? [`keyturn resume ${queue}`] : []), ...(command === undefined ? [] : [command])];
+  return [...pauseRemedy(queue, isPaused), ...(command === undefined ? [] : [command])];
+}
+
+function pauseRemedy(queue: string, isPaused: boolean): readonly string[] {
+  return isPaused ? [pastedCommand(['resume'], [queue])] : [];
 }
 
 function holderText({ consumerId, token, since, items, heldForTicket, ...life }: HolderView): string {

@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import type { Keyturn, Leadership } from '@keyturn/client';
 import type { Command } from 'commander';
+import { pastedCommand } from '../core/contract/pasted-command.js';
 import { harmlessLines } from '../observability/harmless.js';
 import { act, StopSignals } from './action.js';
 import { EXIT } from './exit-codes.js';
@@ -34,7 +35,7 @@ term can begin elsewhere. The same happens at once when keyturn itself is killed
 started ends with it. A command that ends is a yield; with another code than 0 it is started again after a back-off only,
 and one that ends at once no more often than once a second.
 
-Exit codes: 128 + n when signal n ended it; with --once that of the command, or
+Exit codes: 128 + n when signal n ended it; with --once that of the command, that of --hand-over when it failed, or
   ${EXIT.notMyTurn}  somebody else leads, or the hand-over was asked for before the command began
   ${EXIT.turnLost}  the term was lost
 
@@ -162,7 +163,7 @@ class Lead {
   #standing(position: number): void {
     const { group, once } = this.options;
     if (once !== true || this.#exitCode !== undefined) return say(`standing in group ${group}, place ${position}`);
-    say(`no term of group ${group} now: place ${position}. "keyturn leader ${group}" tells more.`);
+    say(`no term of group ${group} now: place ${position}. "${pastedCommand(['leader'], [group])}" tells more.`);
     this.#exitCode = EXIT.notMyTurn;
     void this.#leadership?.stop();
   }

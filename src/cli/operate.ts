@@ -1,6 +1,7 @@
 /** What an operator changes: one command each, which says what changed. */
 import type { Keyturn, QueueInfo, RetryNowCall } from '@keyturn/client';
 import type { Command } from 'commander';
+import { pastedCommand } from '../core/contract/pasted-command.js';
 import { harmless, harmlessJson } from '../observability/harmless.js';
 import { act } from './action.js';
 import { EXIT } from './exit-codes.js';
@@ -42,10 +43,12 @@ Example:
 
 const EVICT_HELP = `
 The holder is told that its turn is lost. Calls with its token are refused from now on and change nothing. Its items go
-back to the head of their line, and no attempt is counted.
+back to the head of their line, and no attempt is counted. With --discard they are removed for good instead: what makes every worker
+fail is not given to the next one.
 
-Example:
+Examples:
   $ keyturn evict orders customer-7
+  $ keyturn evict orders customer-7 --discard
 `;
 
 const RETRY_HELP = `
@@ -83,8 +86,9 @@ export function registerEvict(program: Command): void {
   command(program, 'evict', '<queue> <key>', EVICT_HELP)
     .summary('take the turn of a key away from its holder')
     .description('Takes the turn of a key away from its holder.')
-    .action((queue: string, key: string, options: OperateOptions) =>
-      act(() => perform(options, (admin, why) => evict(admin, queue, key, why))),
+    .option('--discard', 'its items do not go back: they are discarded in the same step')
+    .action((queue: string, key: string, options: OperateOptions & Pick<Evicted, 'discard'>) =>
+      act(() => perform(options, (admin, why) => evict(admin, { queue, key, discard: options.discard }, why))),
     );
 }
 
@@ -111,6 +115,12 @@ async function perform(
   const { sentence, json } = await withSidecar(options, ({ admin }) => change(admin, { reason }));
   process.stdout.write(options.json === true ? `${harmlessJson(json)}\n` : `${sentence}\n`);
   return EXIT.ok;
+}
+
+interface Evicted {
+  readonly queue: string;
+  readonly key: string;
+  readonly discard?: boolean | undefined;
 }
 
 const WHICH = 'say which: a key, or --item-id with the id of an item (one without a key has nothing else)';
@@ -146,27 +156,30 @@ async function resumeQueue(admin: Admin, queue: string, why: Reasoned): Promise<
 function parkedKeys(info: QueueInfo | undefined): string {
   const parked = info?.states.PARK ?? 0;
   if (info === undefined || parked === 0) return '';
-  return `; ${amount(parked, 'key')} of it ${parked === 1 ? 'is' : 'are'} parked: "keyturn resume ${info.name} KEY" lets one go on`;
+  return `; ${amount(parked, 'key')} of it ${parked === 1 ? 'is' : 'are'} parked: "${pastedCommand(['resume'], [info.name, 'KEY'])}" lets one go on`;
 }
 
 async function pause(admin: Admin, queue: string, why: Reasoned): Promise<Outcome> {
   const isThere = (await findQueue(admin, queue)) !== undefined;
   await admin.pauseQueue(queue, why);
   if (!isThere) tellNewQueue(queue);
-  const sentence = `queue ${plain(queue)} gives no turns until "keyturn resume ${plain(queue)}"`;
+  const sentence = `queue ${plain(queue)} gives no turns until "${pastedCommand(['resume'], [queue])}"`;
   return { sentence, json: { queue, paused: true } };
 }
 
-async function evict(admin: Admin, queue: string, key: string, why: Reasoned): Promise<Outcome> {
+async function evict(admin: Admin, { queue, key, discard = false }: Evicted, why: Reasoned): Promise<Outcome> {
   if (key === '') throw new CommandFailure(KEYLESS_TURNS, EXIT.usage);
-  const { evicted, token, consumerId, itemsReturned, state } = await admin.evictHolder(queue, key, why);
+  const did = await admin.evictHolder(queue, key, { ...why, discard });
+  const { evicted, token, consumerId, itemsReturned, itemsDiscarded, state } = did;
   await lookFor(admin, queue);
   const name = `key ${plain(key)} in queue ${queue}`;
   if (!evicted) return { sentence: `nobody holds ${name}: it is ${state}`, json: { queue, key, evicted, state } };
-  const items = itemsReturned === 0 ? '' : `, ${amount(itemsReturned, 'item')} went back`;
+  const back = itemsReturned === 0 ? '' : `, ${amount(itemsReturned, 'item')} went back`;
+  const gone = itemsDiscarded === 0 ? '' : `, ${amount(itemsDiscarded, 'item')} discarded`;
+  const items = { items_returned: itemsReturned, items_discarded: itemsDiscarded };
   return {
-    sentence: `took ${name} away from ${plain(consumerId)} (token ${token})${items}; now ${state}`,
-    json: { queue, key, evicted, token, consumer_id: consumerId, items_returned: itemsReturned, state },
+    sentence: `took ${name} away from ${plain(consumerId)} (token ${token})${back}${gone}; now ${state}`,
+    json: { queue, key, evicted, token, consumer_id: consumerId, ...items, state },
   };
 }
 

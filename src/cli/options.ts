@@ -56,6 +56,7 @@ export function sidecarOptions(command: Command): Command {
           .argParser(address),
       )
       .addOption(tlsOption('--token-file <file>', 'who asks: a file with the token', 'KEYTURN_TOKEN_FILE'))
+      .option('--insecure', 'send the token to another machine without TLS: anybody on the way can read it')
       .addOption(
         tlsOption(
           '--tls-ca <file>',
@@ -88,6 +89,7 @@ export function unaryOption(): Option {
 export interface SidecarOptions {
   readonly address: string;
   readonly tokenFile?: string;
+  readonly insecure?: boolean;
   readonly tlsCa?: string;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
@@ -98,9 +100,9 @@ export interface SidecarOptions {
 const SYSTEM = 'system';
 
 /** How a command reaches its sidecar, as the client takes it. */
-export function reachOf(options: SidecarOptions): Pick<KeyturnOptions, 'tls' | 'token'> {
-  const { tokenFile } = options;
-  return { tls: tlsOf(options), token: tokenFile === undefined ? undefined : { file: tokenFile } };
+export function reachOf(options: SidecarOptions): Pick<KeyturnOptions, 'tls' | 'token' | 'insecure'> {
+  const { tokenFile, insecure } = options;
+  return { tls: tlsOf(options), token: tokenFile === undefined ? undefined : { file: tokenFile }, insecure };
 }
 
 /** As the client takes it. Any of the options asks for TLS. */

@@ -128,6 +128,7 @@ function policyJson(policy: QueueInfo['policy']): Readonly<Record<string, unknow
     max_in_flight: policy.maxInFlight,
     retry: retry && {
       max_attempts: retry.maxAttempts,
+      max_crashes: retry.maxCrashes,
       initial_ms: retry.initial,
       factor: retry.factor,
       max_ms: retry.max,
@@ -145,5 +146,8 @@ function policyJson(policy: QueueInfo['policy']): Readonly<Record<string, unknow
     flush_interval_ms: policy.flushInterval,
     flush_count: policy.flushCount,
     on_dependency_dead: policy.onDependencyDead,
+    group: policy.group,
+    spread: policy.spread,
+    slow_hold_ms: policy.slowHold,
   };
 }

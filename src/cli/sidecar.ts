@@ -25,7 +25,10 @@ function connectTo(
   } catch (error) {
     if (!(error instanceof KeyturnError)) throw error;
     throw new CommandFailure(
-      error.message.replaceAll(/\btoken\.file\b/g, '--token-file').replaceAll(/\btls\.(ca|cert|key)\b/g, '--tls-$1'),
+      error.message
+        .replaceAll(/\btoken\.file\b/g, '--token-file')
+        .replaceAll(/\btls\.(ca|cert|key)\b/g, '--tls-$1')
+        .replace(/^token: (.*); use tls, or say insecure: true$/, '--token-file: $1; use --tls-ca, or say --insecure'),
       EXIT.usage,
     );
   }
@@ -92,18 +95,20 @@ export function commandFailure(error: unknown, address: string): unknown {
 const NO_GRPC = /Protocol error|Parse Error|HTTP\/1/;
 
 function unreachable(error: KeyturnError, address: string): string {
+  // It stands in the sentences below.
+  const message = error.message.replace(`cannot reach ${address}: `, '');
   if (error instanceof TlsError)
     return (
-      `no connection to the sidecar at ${address}: ${error.message}.\n` +
+      `no connection to the sidecar at ${address}: ${message}.\n` +
       'The options of a command for TLS are --tls-ca, --tls-cert, --tls-key and --tls-server-name.'
     );
-  if (NO_GRPC.test(error.message))
+  if (NO_GRPC.test(message))
     return (
       `what listens at ${address} does not speak gRPC. The metrics and probes of a sidecar are on a port of their own\n` +
       '(http_listen, 7421); commands need the one of gRPC (listen, 7420): --address or KEYTURN_ADDRESS.'
     );
   // Of the many words of the transport these are the ones that tell something.
-  const why = /connect E[A-Z]+/.exec(error.message)?.[0] ?? harmless(error.message);
+  const why = /connect E[A-Z]+/.exec(message)?.[0] ?? harmless(message);
   return (
     `no answer from a sidecar at ${address} (${why}).\n` +
     'Start one with "keyturn serve", or say where it is with --address or KEYTURN_ADDRESS.'
@@ -124,10 +129,8 @@ const REASONS: Readonly<Record<string, (error: KeyturnError) => Described>> = {
   BAD_REQUEST: (error) => ({ text: badRequest(error), exitCode: EXIT.usage }),
   TURN_LOST: (error) => ({ text: messageOf(error), exitCode: EXIT.turnLost }),
   DRAINING: (error) => ({ text: `the sidecar is shutting down: ${messageOf(error)}`, exitCode: EXIT.unreachable }),
-  STORE_UNAVAILABLE: (error) => ({
-    text: `the sidecar cannot use its data directory: ${messageOf(error)}`,
-    exitCode: EXIT.unreachable,
-  }),
+  // Of a data directory, of the store of a cluster, or of a link that broke: the text names which.
+  STORE_UNAVAILABLE: (error) => ({ text: messageOf(error), exitCode: EXIT.unreachable }),
   NO_HOME: (error) => ({
     text: `the cluster decides about this queue nowhere now: ${messageOf(error)}`,
     exitCode: EXIT.unreachable,

@@ -7,7 +7,7 @@ import { Tokens } from '../access/tokens.js';
 import { principalName } from './access-settings.js';
 import { readConfigFile } from './file.js';
 import { type At, type Kind, optional, refuse, scalar } from './kinds.js';
-import { Problems } from './problem.js';
+import { ConfigError, Problems } from './problem.js';
 import { type Group, readGroup, under, uniqueEntries } from './settings-table.js';
 import { entryOf, type Written } from './written.js';
 
@@ -50,6 +50,34 @@ export function readSecrets(settings: AccessSettings): Secrets {
   problems.throwIfAny();
   const jwt = settings.jwt && keys && new JwtVerifier(settings.jwt, keys);
   return { tokens: new Tokens(tokens), jwt };
+}
+
+interface Reread {
+  readonly secrets: Secrets;
+  /** What is wrong, of each file that cannot be used. */
+  readonly wrong: readonly { readonly path: string; readonly reason: string }[];
+}
+
+/** Each file stands for itself: where one cannot be used what was read of it before counts, and the other one is replaced. */
+export function rereadSecrets({ tokens, jwt }: AccessSettings, before: Secrets): Reread {
+  const wrong: { path: string; reason: string }[] = [];
+  const again = <T>(path: string, read: (problems: Problems) => T): T | undefined => {
+    const problems = new Problems();
+    const found = read(problems);
+    try {
+      problems.throwIfAny();
+      return found;
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      wrong.push({ path, reason: error.message });
+      return undefined;
+    }
+  };
+  const known =
+    tokens === undefined ? undefined : again(tokens, (problems) => new Tokens(readTokens(tokens, problems)));
+  const keys = jwt && again(jwt.keys, (problems) => readKeys(jwt.keys, problems));
+  const secrets = { tokens: known ?? before.tokens, jwt: jwt && keys ? new JwtVerifier(jwt, keys) : before.jwt };
+  return { secrets, wrong };
 }
 
 function readTokens(path: string, problems: Problems): readonly KnownToken[] {

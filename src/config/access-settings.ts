@@ -42,11 +42,13 @@ const RIGHT: Group<Right> = {
   },
 };
 
-const NO_RULE: CertificateRule = { san: '', is: '' };
+const NO_RULE: CertificateRule = { san: undefined, sanUri: undefined, sanDns: undefined, is: '' };
 const CERTIFICATE: Group<CertificateRule> = {
   refusals: {},
   table: {
-    san: { kind: pattern, doc: 'A subject alternative name, without its type: `spiffe://prod/orders-*`.' },
+    san: { kind: optional(pattern, 'none', ''), doc: 'A subject alternative name of any kind, without its kind.' },
+    sanUri: { kind: optional(pattern, 'none', ''), doc: 'A name of the kind URI alone: `spiffe://prod/orders-*`.' },
+    sanDns: { kind: optional(pattern, 'none', ''), doc: 'A name of the kind DNS alone: `orders.internal`.' },
     is: { kind: principalName, doc: 'Who shows it.' },
   },
 };
@@ -63,17 +65,21 @@ const JWT: Group<JwtSettings> = {
 };
 
 const MOST_CALLS = 10_000_000;
-const NO_BOUNDS: ClientBounds = { callsPerSecond: undefined, waiting: undefined };
+const NO_BOUNDS: ClientBounds = { callsPerSecond: undefined, waiting: undefined, watches: undefined };
 const BOUNDS: Group<ClientBounds> = {
   refusals: {},
   table: {
     callsPerSecond: {
       kind: optional(count(1, MOST_CALLS), 'none', 1),
-      doc: 'Calls and commands of a principal in a second, of all its connections to this sidecar. As many again may end or renew what it has.',
+      doc: 'Calls and commands of a principal in a second, of all its connections to this sidecar, also those that are wrong. As many again may end or renew what it has.',
     },
     waiting: {
       kind: optional(count(1, MOST_CALLS), 'none', 1),
       doc: 'Calls and commands of a principal that wait at once, of all its connections to this sidecar.',
+    },
+    watches: {
+      kind: optional(count(1, MOST_CALLS), 'none', 1),
+      doc: 'WatchEvents calls of a principal at once, tabs of the console among them.',
     },
   },
 };
@@ -121,6 +127,18 @@ const rightKind: Kind<Right> = {
   },
 };
 
+/** A rule without a name would fit nobody, and of two names it is not known which one was meant. */
+const certificateKind: Kind<CertificateRule> = {
+  ...groupKind(CERTIFICATE),
+  read(written, at, inherited) {
+    const rule = groupKind(CERTIFICATE).read(written, at, inherited);
+    const named = [rule.san, rule.sanUri, rule.sanDns].filter((name) => name !== undefined);
+    if (written.kind === 'map' && named.length !== 1)
+      at.problems.add(at.path, written.place, `has ${named.length} of san_uri, san_dns and san, must have one`);
+    return rule;
+  },
+};
+
 export const NO_ACCESS: AccessSettings = Object.freeze({
   tokens: undefined,
   certificates: [],
@@ -140,7 +158,7 @@ export const ACCESS_GROUP: Group<AccessSettings> = {
       doc: 'YAML file with the tokens that are accepted: `NAME: { sha256: …, until: … }`; read again when it changes. `keyturn token new NAME` makes one.',
     },
     certificates: {
-      kind: listOf(groupKind({ ...CERTIFICATE, needs: [] }), MOST_PATTERNS, NO_RULE),
+      kind: listOf(certificateKind, MOST_PATTERNS, NO_RULE),
       doc: 'Who shows a client certificate with this name, is this. The first that fits counts. Needs `tls.client_ca`.',
     },
     jwt: {

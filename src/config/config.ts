@@ -3,7 +3,7 @@
 import type { AccessSettings } from '../access/settings.js';
 import { DEFAULT_LIMITS, type Limits } from '../core/contract/limits.js';
 import { BUILT_IN_POLICY, type Policy } from '../core/contract/policy.js';
-import type { CoordinatorSettings } from '../core/contract/settings.js';
+import { BUILT_IN_KEEPALIVE, type CoordinatorSettings, type SessionKeepalive } from '../core/contract/settings.js';
 import { checkAccess } from './access-check.js';
 import { ACCESS_DOC, ACCESS_GROUP, NO_ACCESS } from './access-settings.js';
 import { checkCluster, type Places } from './cluster-check.js';
@@ -19,6 +19,7 @@ import {
 } from './cluster-settings.js';
 import { checkEnvironment } from './environment.js';
 import { readConfigFile } from './file.js';
+import { KEEPALIVE_DOC, KEEPALIVE_GROUP } from './keepalive-settings.js';
 import { type At, type Kind, refuse } from './kinds.js';
 import { LIMITS_GROUP } from './limit-settings.js';
 import { POLICY_GROUP } from './policy-settings.js';
@@ -53,6 +54,7 @@ export interface Config {
   /** Who may ask what. Unset: whoever reaches the sidecar may ask everything. */
   readonly access: AccessSettings | undefined;
   readonly coordinator: CoordinatorSettings;
+  readonly keepalive: SessionKeepalive;
   /** Somebody asked for the address of the console: another one would not do. */
   readonly isConsoleAskedFor: boolean;
   /** Of a member of a cluster. Unset: it is alone. */
@@ -71,6 +73,7 @@ interface Everything extends ServerSettings {
   readonly auth: AccessSettings;
   readonly tls: TlsSettings;
   readonly cluster: ClusterFields;
+  readonly sessionKeepalive: SessionKeepalive;
   readonly limits: Limits;
   /** Read once it is known whether there is a cluster. */
   readonly default: Written | undefined;
@@ -95,6 +98,7 @@ const EVERYTHING: Group<Everything> = {
     tls: { kind: groupKind(TLS_GROUP), doc: TLS_DOC },
     auth: { kind: groupKind(ACCESS_GROUP), doc: ACCESS_DOC },
     cluster: { kind: groupKind(CLUSTER_GROUP), doc: CLUSTER_DOC },
+    sessionKeepalive: { kind: groupKind(KEEPALIVE_GROUP), doc: KEEPALIVE_DOC },
     limits: { kind: groupKind(LIMITS_GROUP), doc: LIMITS_DOC },
     default: { kind: later, doc: DEFAULT_DOC },
     queues: { kind: later, doc: QUEUES_DOC },
@@ -106,6 +110,7 @@ const BUILT_IN: Everything = {
   tls: TLS_DEFAULTS,
   auth: NO_ACCESS,
   cluster: CLUSTER_DEFAULTS,
+  sessionKeepalive: BUILT_IN_KEEPALIVE,
   limits: DEFAULT_LIMITS,
   default: undefined,
   queues: undefined,
@@ -150,7 +155,11 @@ export function loadConfig(flags: Flags, env: Environment): Config {
   checkEnvironment(env, VARIABLES, problems);
   problems.throwIfAny();
   const coordinator = settingsOf(server, said.limits, inherited, queues);
-  return freeze({ server, tls, access, coordinator, isConsoleAskedFor, warnings: problems.warnings }, cluster);
+  const keepalive = Object.freeze(said.sessionKeepalive);
+  return freeze(
+    { server, tls, access, coordinator, keepalive, isConsoleAskedFor, warnings: problems.warnings },
+    cluster,
+  );
 }
 
 /** In a cluster a queue is durable unless somebody says otherwise, which is refused. */
@@ -194,6 +203,7 @@ function pickServer({
   tls: _tls,
   auth: _auth,
   cluster: _cluster,
+  sessionKeepalive: _sessionKeepalive,
   limits: _limits,
   default: _default,
   queues: _queues,

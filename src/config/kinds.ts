@@ -157,6 +157,16 @@ export function optional<T>(kind: Kind<T>, word: string, start: T): Kind<T | und
   };
 }
 
+/** `word` is written for infinity. */
+export function infinite(kind: Kind<number>, word: string): Kind<number> {
+  const { allowed, read, write } = optional(kind, word, Number.POSITIVE_INFINITY);
+  return {
+    allowed,
+    read: (written, at, inherited) => read(written, at, inherited) ?? Number.POSITIVE_INFINITY,
+    write: (value) => write(value === Number.POSITIVE_INFINITY ? undefined : value),
+  };
+}
+
 /** A list of what `each` allows. */
 export function listOf<T>(each: Kind<T>, most: number, start: T): Kind<readonly T[]> {
   return {

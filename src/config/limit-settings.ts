@@ -1,6 +1,6 @@
 /** The settings under `limits`. What the contract promises to clients can only be lowered; the rest goes both ways. */
 import { DEFAULT_LIMITS, type Limits } from '../core/contract/limits.js';
-import { count, duration, type Kind } from './kinds.js';
+import { count, duration, infinite, type Kind } from './kinds.js';
 import type { Group, Setting } from './settings-table.js';
 
 /** Fields of {@link Limits} that the contract bounds from above. */
@@ -17,6 +17,7 @@ const MOST_IN_A_MAP = 16_000_000;
 const { maxWait, maxDelay, minLease, maxLease } = DEFAULT_LIMITS;
 const TEBIBYTE = 2 ** 40;
 const GIBIBYTE = 2 ** 30;
+const MEBIBYTE = 2 ** 20;
 const DAY = 86_400_000;
 
 export const LIMITS_GROUP: Group<Limits> = {
@@ -41,7 +42,7 @@ export const LIMITS_GROUP: Group<Limits> = {
     turnsPerRenew: promised('turnsPerRenew', 1, 'Turns of a Renew.'),
     itemsPerTurn: promised('itemsPerTurn', 1, 'Items of a turn.'),
     queuesPerAcquire: promised('queuesPerAcquire', 1, 'Queues of an Acquire.'),
-    maxWait: own(duration(0, maxWait), 'The longest wait that a call may ask for.'),
+    maxWait: own(duration(0, maxWait), 'A call that asks for a longer wait, up to 5m, waits this long.'),
     maxDelay: own(duration(0, maxDelay), 'The longest delay of an item.'),
     minLease: own(duration(minLease, maxLease), 'The shortest lease.'),
     maxLease: own(duration(minLease, maxLease), 'The longest lease.'),
@@ -67,6 +68,10 @@ export const LIMITS_GROUP: Group<Limits> = {
       count(4_096, TEBIBYTE),
       'Payloads, headers and remembered results of all queues together; in a cluster of all partitions of this sidecar, stored or not.',
     ),
+    memoryBytes: {
+      kind: infinite(count(MEBIBYTE, TEBIBYTE), 'auto'),
+      doc: 'Everything that is held together: items, keys, turns, calls that wait, sessions, candidates, results; in a cluster of all partitions of this sidecar. auto: 60 % of the heap limit of Node.',
+    },
     idleLanes: own(count(1, MOST_IN_A_MAP), 'Keys with nothing to do that are remembered.'),
     busyLanes: own(count(1, MOST_IN_A_MAP), 'Keys with something to do.'),
     queues: own(count(1, 1_000_000), 'Queues, the named ones included.'),

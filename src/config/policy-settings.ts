@@ -31,6 +31,10 @@ const NO_RATE: RatePolicy = { perSecond: Number.NaN, burst: 1 };
 
 const RETRY: Table<RetryPolicy> = {
   maxAttempts: { kind: count(1, 1_000_000), doc: 'Attempts before an item becomes a dead letter.' },
+  maxCrashes: {
+    kind: optional(count(1, 1_000_000), 'unset', 1),
+    doc: 'The same for attempts whose worker died, hung or was cut off, so that the lease or the session ended. `unset`: as `max_attempts`.',
+  },
   initial: { kind: duration(0, maxDelay), doc: 'The delay after the first attempt.' },
   factor: { kind: decimalFrom(1, 1_000), doc: 'Each delay is this many times the one before.' },
   max: { kind: duration(0, maxDelay), doc: 'No delay is longer.' },
@@ -56,7 +60,7 @@ const POLICY: Table<Policy> = {
   },
   slowHold: {
     kind: optional(duration(minLease, maxDelay), 'none', minLease),
-    doc: 'A turn that is held for longer is told in the log: its key, worker, items and their traces. Nothing else comes of it.',
+    doc: 'The log names each turn that is held for longer, with its key, worker, items and their traces. Nothing else comes of it.',
   },
   wait: { kind: duration(0, maxWait), doc: 'How long EnQueue waits if the request does not say.' },
   onWaitTimeout: {

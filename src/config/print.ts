@@ -3,6 +3,7 @@ import { stringify } from 'yaml';
 import { ACCESS_DOC, ACCESS_GROUP } from './access-settings.js';
 import { CLUSTER_DEFAULTS, CLUSTER_DOC, CLUSTER_GROUP } from './cluster-settings.js';
 import { type Config, DEFAULT_DOC, LIMITS_DOC, QUEUES_DOC } from './config.js';
+import { KEEPALIVE_DOC, KEEPALIVE_GROUP } from './keepalive-settings.js';
 import { LIMITS_GROUP } from './limit-settings.js';
 import { POLICY_GROUP } from './policy-settings.js';
 import { SERVER_SETTINGS } from './server-settings.js';
@@ -22,6 +23,8 @@ export function printConfig(config: Config): string {
     ...access(config.access),
     `\n# ${CLUSTER_DOC}\ncluster:`,
     ...indented(commented(CLUSTER_GROUP.table, cluster ?? CLUSTER_DEFAULTS)),
+    `\n# ${KEEPALIVE_DOC}\nsession_keepalive:`,
+    ...indented(commented(KEEPALIVE_GROUP.table, config.keepalive)),
     `\n# ${LIMITS_DOC}\nlimits:`,
     ...indented(commented(LIMITS_GROUP.table, coordinator.limits)),
     `\n# ${DEFAULT_DOC}\ndefault:`,

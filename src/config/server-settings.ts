@@ -13,6 +13,8 @@ type Audit = (typeof AUDITS)[number];
 export interface ServerSettings {
   readonly listen: string;
   readonly httpListen: string;
+  /** Names that it answers to on loopback, besides localhost and its address. */
+  readonly httpHosts: readonly string[];
   /** Unset: there is no console. */
   readonly consoleListen: string | undefined;
   /** Names under which people open it, besides those of this machine and of its address. */
@@ -43,6 +45,7 @@ export interface ServerSetting<T> extends Setting<T> {
 export const SERVER_DEFAULTS: ServerSettings = Object.freeze({
   listen: '127.0.0.1:7420',
   httpListen: '127.0.0.1:7421',
+  httpHosts: [],
   consoleListen: '127.0.0.1:7422',
   consoleHosts: [],
   dataDir: undefined,
@@ -80,6 +83,13 @@ export const SERVER_SETTINGS: { readonly [K in keyof ServerSettings]: ServerSett
     flag: '--http-listen',
     operand: 'address',
     doc: 'Where /metrics, /healthz and /readyz are served.',
+  },
+  httpHosts: {
+    kind: hostNames,
+    env: 'KEYTURN_HTTP_HOSTS',
+    flag: '--http-hosts',
+    operand: 'names',
+    doc: 'Names under which /metrics and the probes are asked for on a loopback address, besides localhost and that address: of a proxy before it, say. Beyond loopback any name is answered.',
   },
   consoleListen: {
     kind: optional(tcpAddress, 'off', ''),

@@ -179,6 +179,11 @@ export class Core extends AdminCalls {
     return false;
   }
 
+  /** Memory of everything that is held, bytes; while it is restored of everything that was restored so far. */
+  get memoryBytes(): number {
+    return this.state.memoryBytes + (this.#restoring?.uncountedBytes ?? 0);
+  }
+
   /** Whether calls about the queue of this name may have to wait for the disk. It need not exist. */
   isDurable(queue: string): boolean {
     return mayBeDurable(this.state, queue);
@@ -195,8 +200,7 @@ export class Core extends AdminCalls {
   /**
    * From now on its limits are those of all cores that have joined (S273). What was restored may exceed them.
    *
-   * @param wake called from a step of another core when there may be room for Submits that wait here: {@link lookForRoom} is
-   *   to be called soon
+   * @param wake called from a step of another core: there may be room for Submits that wait here, {@link lookForRoom} is due
    */
   join(shared: SharedUse, wake: () => void): void {
     shared.join(this.state, this.state.settings.limits, wake);
@@ -337,6 +341,7 @@ export class Core extends AdminCalls {
   closeStream(stream: Stream, now: number): void {
     this.begin(now);
     closeStream(this.state, stream, now);
+    this.finish(undefined, now);
   }
 
   /** The one who asked (`reply`) is gone: no answer follows. With a ticket its place is kept, unless `leave`. */

@@ -2,12 +2,15 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isOurs } from './own-host.js';
 import { Places } from './places.js';
 
 export interface HttpOptions {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
+  /** Under other names nothing is answered: lower case, without port, besides localhost and the own address. Unset: under all. */
+  readonly names?: ReadonlySet<string> | undefined;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: readonly Buffer[] }>;
   /** Unset: ready. Else why not. */
   readonly notReady: () => string | undefined;
@@ -44,6 +47,9 @@ interface Answer {
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
+
+const FOREIGN =
+  'the name in "Host" is none of this sidecar: ask for localhost or its address, or name it in http_hosts (--http-hosts)\n';
 
 type Route = (options: HttpOptions) => Answer | Promise<Answer>;
 
@@ -106,7 +112,9 @@ async function answerOr500(request: IncomingMessage, options: HttpOptions): Prom
   }
 }
 
-function answer({ method = '', url = '' }: IncomingMessage, options: HttpOptions): Answer | Promise<Answer> {
+function answer(request: IncomingMessage, options: HttpOptions): Answer | Promise<Answer> {
+  const { method = '', url = '' } = request;
+  if (options.names !== undefined && !isOurs(request, options.names)) return { status: 421, body: FOREIGN };
   const path = url.split('?', 1)[0] ?? '';
   const route = Object.hasOwn(ROUTES, path) ? ROUTES[path] : undefined;
   if (route === undefined) return { status: 404, body: `not found; there are ${Object.keys(ROUTES).join(', ')}\n` };

@@ -18,6 +18,7 @@ import type {
   Watch,
   Watcher,
 } from '../coordinator.js';
+import { placesFor } from '../coordinator.js';
 import { reportOf } from '../core/calls/admin/get-item.js';
 import { DRAINING } from '../core/contract/refusals.js';
 import type { Walk } from '../core/core.js';
@@ -86,8 +87,8 @@ export class LocalAdministration implements Administration {
     return whole.ok ? { ok: true, value: reportOf(whole.value, withPayload) } : whole;
   }
 
-  async evictHolder(queue: string, key: string) {
-    return this.#change(queue, (now) => this.loop.core.evictHolder(queue, key, now));
+  async evictHolder(queue: string, key: string, discard = false) {
+    return this.#change(queue, (now) => this.loop.core.evictHolder(queue, key, now, discard));
   }
 
   async retryNow(request: RetryNowRequest) {
@@ -147,15 +148,16 @@ export class LocalAdministration implements Administration {
   watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch> {
     const mayNot = queue === undefined ? undefined : this.loop.core.mayUse(queue);
     const ended = this.loop.watches.isEnded ? DRAINING : undefined;
-    const refusal = ended ?? this.#closed() ?? mayNot ?? this.#tooMany();
+    const refusal = ended ?? this.#closed() ?? mayNot ?? this.#tooMany(watcher);
     if (refusal !== undefined) return { ok: false, refusal };
     return { ok: true, value: this.loop.watches.add(queue, key, watcher) };
   }
 
-  #tooMany(): Refusal | undefined {
-    if (this.loop.watches.size < this.maxWatchers) return undefined;
-    const description = `no more than ${this.maxWatchers} watch at once (limits.watchers)`;
-    return { kind: 'limit', subject: 'watchers', limit: this.maxWatchers, description, retryAfter: 1_000 };
+  #tooMany(watcher: Watcher): Refusal | undefined {
+    const limit = placesFor(watcher, this.maxWatchers);
+    if (this.loop.watches.size < limit) return undefined;
+    const description = `no more than ${limit} watch at once (limits.watchers)`;
+    return { kind: 'limit', subject: 'watchers', limit, description, retryAfter: 1_000 };
   }
 
   /** The moment, with what the core cannot know: what the clocks of people show now, and how the disk does. */
@@ -193,7 +195,12 @@ export class LocalAdministration implements Administration {
       if (!walk.ok) return walk;
       if (walk.value !== undefined) walks.push(walk.value);
     }
-    return this.#inSlices(oneAfterTheOther(walks, after), (value) => this.#written(queue, { ok: true, value }));
+    const all = oneAfterTheOther(walks, after);
+    return this.#inSlices(
+      all,
+      (value) => this.#written(queue, { ok: true, value }),
+      () => this.loop.store?.whenWritten(queue),
+    );
   }
 
   async #written<T>(queue: string, result: Result<T>): Promise<Result<T>> {
@@ -207,8 +214,16 @@ export class LocalAdministration implements Administration {
     return outcome;
   }
 
-  /** @param end what is made of the outcome, before anything else happens */
-  #inSlices<T, R>(scan: Generator<undefined, T>, end: (outcome: T) => R | Promise<R>): Promise<R> {
+  /**
+   * @param end what is made of the outcome, before anything else happens
+   * @param between what the next slice waits for: one that changes something waits until that is written, or has failed. Else one
+   *   batch would have all that changed while the one before it was written
+   */
+  #inSlices<T, R>(
+    scan: Generator<undefined, T>,
+    end: (outcome: T) => R | Promise<R>,
+    between: () => Promise<unknown> | undefined = () => undefined,
+  ): Promise<R> {
     return new Promise((resolve, reject) => {
       const go = () => {
         try {
@@ -216,7 +231,11 @@ export class LocalAdministration implements Administration {
           const ended = done === true ? { outcome: end(value) } : undefined;
           this.loop.afterStep();
           if (ended !== undefined) resolve(ended.outcome);
-          else this.clock.soon(go);
+          else {
+            const before = between();
+            if (before === undefined) this.clock.soon(go);
+            else void before.then(() => this.clock.soon(go));
+          }
         } catch (error) {
           reject(error);
         }

@@ -17,7 +17,7 @@ import { LocalAdministration } from './administration.js';
 import { LocalCalls } from './calls.js';
 import { type Clock, systemClock } from './clock.js';
 import { storeUnavailable } from './durable/availability.js';
-import { recover } from './durable/recovery.js';
+import { type MemoryBound, recover } from './durable/recovery.js';
 import type { EmitState, StoreEnd, StoreState } from './durable/state.js';
 import { LAST_WRITE } from './durable/store.js';
 import type { Gate } from './gate.js';
@@ -53,6 +53,8 @@ export interface LocalOptions {
   readonly gate?: Gate;
   /** Told of turns that were held for longer than `slow_hold`, when they have ended. */
   readonly onSlow?: (turn: SlowTurn) => void;
+  /** Called for queues that got an idempotency key and remember none. */
+  readonly onUnusedKey?: (queue: string) => void;
 }
 
 /** How the home of a partition begins. Its `clock` has to show as `wall` what the store's clock shows. */
@@ -74,6 +76,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   readonly #clock: Clock;
   readonly #journal: Journal | undefined;
   readonly #emit: EmitState;
+  readonly #memory: MemoryBound;
   readonly #now = () => this.loop.now();
   #recovered: Promise<void> | undefined;
   #isStartOver = false;
@@ -81,14 +84,21 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
   #closed: Promise<void> | undefined;
 
   constructor(settings: CoordinatorSettings, options: LocalOptions = {}) {
-    const { clock = systemClock, journal, partition, gate, shared, onSlow } = options;
+    const { clock = systemClock, journal, partition, gate, shared, onSlow, onUnusedKey } = options;
     const emit = (state: StoreState) => this.#storeChanged(state);
     const seed = options.seed ?? clock.wall() + (partition?.number ?? 0);
     const tokenFloor = partition?.tokenFloor;
-    super(new Loop(settings, { clock, seed, journal, emit, partition, tokenFloor, gate, shared, onSlow }), undefined);
+    const told = { onSlow, onUnusedKey };
+    super(new Loop(settings, { clock, seed, journal, emit, partition, tokenFloor, gate, shared, ...told }), undefined);
     this.#clock = clock;
     this.#journal = journal;
     this.#emit = options.onStore ?? (() => undefined);
+    this.#memory = {
+      limit: settings.limits.memoryBytes,
+      elsewhere: () => shared?.use.memoryBytes ?? 0,
+      // Nobody else could serve it: it may be drained.
+      mayExceed: partition !== undefined,
+    };
     this.admin = new LocalAdministration(this.loop, clock, settings.limits.watchers);
     this.leaders = new LocalLeaders(this.loop);
     if (journal === undefined) this.loop.start(this.loop.core, clock.now());
@@ -99,7 +109,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
    * Brings back what is on the disk, and lets calls in. Without a journal there is nothing to be done; a second call
    * changes nothing.
    *
-   * @throws JournalError, StrandedError; then it never becomes ready and is only to be closed
+   * @throws JournalError, StrandedError, MemoryShortError; then it never becomes ready and is only to be closed
    */
   recover(): Promise<void> {
     this.#recovered ??= this.#recover().finally(() => {
@@ -207,6 +217,7 @@ export class LocalCoordinator extends LocalCalls implements Coordinator {
       now: since,
       emit: (state) => this.#storeChanged(state),
       isCalledOff: () => this.loop.isEnded,
+      memory: this.#memory,
     }).then((core) => (core === undefined ? undefined : this.#begin(core, since)));
   }
 

@@ -203,6 +203,14 @@ export class HomeCoordinator extends LocalCoordinator {
     return isSent;
   }
 
+  /** The partition has no such queue, which the parcel of this stamp names. @returns false: all is as it was */
+  notTaken(target: number, stamp: number, queue: string): boolean {
+    const { loop } = this;
+    const isLetter = loop.core.notTaken(target, stamp, queue, loop.now());
+    loop.afterStep();
+    return isLetter;
+  }
+
   /** All rows as they are now, whether they are written or not, and the instant of that. */
   snapshot(): { readonly rows: readonly Row[]; readonly instant: number } {
     return this.loop.core.rows(this.loop.now());

@@ -28,6 +28,8 @@ interface LoopOptions {
   readonly gate: Gate | undefined;
   /** Told of turns that were held for longer than `slow_hold`. */
   readonly onSlow: ((turn: SlowTurn) => void) | undefined;
+  /** Called for queues that got an idempotency key and remember none. */
+  readonly onUnusedKey: ((queue: string) => void) | undefined;
 }
 
 /**
@@ -285,6 +287,9 @@ export class Loop {
         return;
       case 'slow':
         this.options.onSlow?.(effect.turn);
+        return;
+      case 'unused_key':
+        this.options.onUnusedKey?.(effect.queue);
     }
   }
 

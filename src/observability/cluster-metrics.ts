@@ -32,6 +32,15 @@ export function registerClusterMetrics(registry: PlainRegistry, numbers: () => C
     },
     () => [{ labels: {}, value: numbers().parcels }],
   );
+  plainGauge(
+    {
+      registry,
+      name: 'keyturn_cluster_follow_ups_held_up_seconds',
+      help: 'For how long the queue of another group has refused the follow-ups that wait longest to go there; 0: none are refused.',
+      labelNames: [],
+    },
+    () => [{ labels: {}, value: numbers().heldUpFor / 1_000 }],
+  );
   plainCounter(
     {
       registry,

@@ -12,6 +12,7 @@ interface LogEvent {
 export const LOG_EVENTS: readonly LogEvent[] = [
   // The process.
   { event: 'settings_doubtful', level: 'warn', says: '…' },
+  { event: 'memory_budget', level: 'info', says: 'memory budget' },
   { event: 'listening', level: 'info', says: 'listening' },
   {
     event: 'startup_hold',
@@ -19,6 +20,11 @@ export const LOG_EVENTS: readonly LogEvent[] = [
     says: 'startup_hold: no turns are given until then, so that leases of an earlier run can end',
   },
   { event: 'draining', level: 'info', says: 'draining; a second signal ends it now' },
+  {
+    event: 'signal_ignored',
+    level: 'warn',
+    says: 'signal ignored: settings are read at the start only',
+  },
   { event: 'drain_failed', level: 'error', says: 'the drain failed' },
   { event: 'stopped', level: 'info', says: 'stopped' },
   { event: 'stopped_with_loss', level: 'warn', says: 'stopped; … items kept only in memory are lost' },
@@ -38,6 +44,7 @@ export const LOG_EVENTS: readonly LogEvent[] = [
     level: 'warn',
     says: 'no more than … connections (limits.connections) may be open: those that came later are refused',
   },
+  { event: 'files_too_few', level: 'warn', says: 'this process may open too few files for limits.connections' },
   { event: 'leader_asked_to_yield', level: 'info', says: 'a leader was asked to hand over' },
   { event: 'slow_hold_ended', level: 'warn', says: 'a turn was held for longer than slow_hold' },
   { event: 'slow_holds_left_out', level: 'warn', says: 'more turns were held for longer than slow_hold' },
@@ -45,6 +52,11 @@ export const LOG_EVENTS: readonly LogEvent[] = [
     event: 'slow_hold',
     level: 'warn',
     says: 'a turn is held for longer than slow_hold; "keyturn keys QUEUE --state PROCESS" lists who has turns',
+  },
+  {
+    event: 'idempotency_key_unused',
+    level: 'warn',
+    says: 'an idempotency_key does nothing: set idempotency_ttl for this queue',
   },
   // Who may ask.
   { event: 'caller_refused', level: 'warn', says: 'a caller was not let in' },
@@ -101,12 +113,19 @@ export const LOG_EVENTS: readonly LogEvent[] = [
   { event: 'tables_made', level: 'info', says: 'the tables of the store were made' },
   { event: 'store_caution', level: 'warn', says: 'the store could be set up better' },
   { event: 'registry_differs', level: 'warn', says: 'the registry is not what it was asked to be' },
+  {
+    event: 'follow_ups_held_up',
+    level: 'warn',
+    says: 'follow-ups to another group are held up; they are sent again until they are taken',
+  },
+  { event: 'follow_ups_go_on', level: 'info', says: 'follow-ups to other groups are taken again' },
   { event: 'queue_spread', level: 'info', says: 'a queue is spread' },
   { event: 'queues_spread', level: 'info', says: 'more queues are spread' },
   { event: 'routes_changed', level: 'info', says: 'queues are routed anew' },
   { event: 'route_taken_in', level: 'info', says: 'the cluster has taken in where a queue lives' },
   { event: 'routes_not_taken_in', level: 'warn', says: 'where queues live is not taken in yet: …' },
   { event: 'link_missing', level: 'warn', says: 'no link to another sidecar: …' },
+  { event: 'address_unproved', level: 'warn', says: 'the advertised address was not proved' },
   { event: 'link_refused', level: 'warn', says: 'a link was refused: …' },
   { event: 'link_ended', level: 'warn', says: 'a link ends: …' },
   { event: 'link_call_failed', level: 'error', says: 'a call to another sidecar failed inside this one' },

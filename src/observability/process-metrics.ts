@@ -100,6 +100,12 @@ export function registerProcessMetrics(
     () => stats().payloadBytes,
   );
   one('keyturn_payload_limit_bytes', 'limits.payload_memory_bytes.', () => stats().payloadLimit);
+  one(
+    'keyturn_memory_bytes',
+    'Memory of everything that is held; limits.memory_bytes bounds it.',
+    () => stats().memoryBytes,
+  );
+  one('keyturn_memory_limit_bytes', 'limits.memory_bytes.', () => stats().memoryLimit);
   const maybe = (name: string, help: string, value: (around: Surroundings) => number | undefined): void =>
     plainGauge({ registry, name, help, labelNames: [] }, () => known(value(surroundings())));
   maybe('keyturn_ready', 'Whether new work may be sent here.', ({ isReady }) =>

@@ -6,11 +6,14 @@ import { Authenticator } from '../../src/access/authenticator.js';
 import type { Principal } from '../../src/access/principal.js';
 import type { AccessSettings, ClientBounds } from '../../src/access/settings.js';
 import { hashOf, Tokens } from '../../src/access/tokens.js';
-import type { Refusal } from '../../src/coordinator.js';
+import type { HelloAnswer, Refusal } from '../../src/coordinator.js';
 import { LocalCoordinator } from '../../src/local/coordinator.js';
 import { Stage } from '../contract/stage.js';
 import { turnOf, Worker } from '../contract/worker.js';
+import { Call } from '../support/call.js';
 import { portOf } from './principals.js';
+
+const UNBOUND: ClientBounds = { callsPerSecond: undefined, waiting: undefined, watches: undefined };
 
 class Bounded extends Stage {
   constructor() {
@@ -18,7 +21,7 @@ class Bounded extends Stage {
   }
 
   allowance(bounds: Partial<ClientBounds>): Allowance {
-    return new Allowance({ callsPerSecond: undefined, waiting: undefined, ...bounds }, 'ada', () => this.clock.now());
+    return new Allowance({ ...UNBOUND, ...bounds }, 'ada', () => this.clock.now());
   }
 
   /** Of one principal with these bounds. */
@@ -95,6 +98,27 @@ describe('calls of one principal in a second', () => {
     new Worker(portOf(stage.coordinator, 'ada', allowance).calls).hold({ key: 'c' });
     assert.deepEqual(told(new Worker(open.value).enQueue({ key: 'd' }).refusal), [PACE, 3, 334]);
     new Worker(portOf(stage.coordinator, 'bob', stage.allowance({ callsPerSecond: 3 })).calls).hold({ key: 'd' });
+  });
+
+  test('that are wrong or change nothing count too, and each hello of a stream after its first', () => {
+    const stage = new Bounded();
+    const allowance = stage.allowance({ callsPerSecond: 2 });
+    const opened = portOf(stage.coordinator, 'ada', allowance).openSession({
+      notice: () => undefined,
+      replaced: () => undefined,
+    });
+    assert.ok(opened.ok);
+    const request = { consumerId: 'w', sessionId: 's', ttl: 1_000 };
+    const greet = () => {
+      const call = new Call<HelloAnswer>();
+      opened.value.hello(request, call);
+      return call;
+    };
+    assert.equal(greet().value.sessionId, 's');
+    assert.equal(greet().refusal.kind, 'bad_request', 'a second one is wrong');
+    assert.equal(opened.value.wasted?.(), undefined);
+    assert.deepEqual(told(opened.value.wasted?.()), [PACE, 2, 500]);
+    assert.deepEqual(told(greet().refusal), [PACE, 2, 500]);
   });
 
   test('of people count too', async () => {
@@ -176,7 +200,7 @@ describe('whose bound it is', () => {
       ['ada', []],
       ['bob', []],
     ]),
-    perClient: { callsPerSecond: 1, waiting: undefined },
+    perClient: { ...UNBOUND, callsPerSecond: 1 },
   };
 
   function of(access: AccessSettings): (name: string) => Principal {

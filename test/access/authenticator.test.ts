@@ -10,11 +10,13 @@ import { hashOf, newToken, Tokens } from '../../src/access/tokens.js';
 const NOW = Date.UTC(2026, 10, 23);
 const NOTHING: Shown = { authorization: [], sans: [], isUnix: false, isPrivate: true };
 const JWT: JwtSettings = { issuer: 'https://issuer', audience: 'keyturn', keys: 'unused', name: 'sub' };
+const ANY = { san: undefined, sanUri: undefined, sanDns: undefined };
 const SETTINGS: AccessSettings = {
   tokens: 'unused',
   certificates: [
-    { san: 'spiffe://prod/orders-*', is: 'orders-worker' },
-    { san: 'orders.internal', is: 'by-name' },
+    { ...ANY, sanUri: 'spiffe://prod/orders-*', is: 'orders-worker' },
+    { ...ANY, sanDns: 'mail-*', is: 'by-dns' },
+    { ...ANY, san: 'orders.internal', is: 'by-name' },
   ],
   jwt: JWT,
   unix: 'local',
@@ -46,6 +48,17 @@ describe('who a caller is', () => {
   const cases: readonly (readonly [what: string, shown: Shown, expected: string | RegExp])[] = [
     ['a token that is known', bearing(ADA), 'ada by token'],
     ['the word in another case', { ...NOTHING, authorization: [`bearer ${ADA}`] }, 'ada by token'],
+    ['S616: a name of the kind of the rule', { ...NOTHING, sans: ['DNS:mail-1'] }, 'by-dns by certificate'],
+    [
+      'S616: a name of another kind',
+      { ...NOTHING, sans: ['email:mail-1', 'URI:mail-1'] },
+      /nothing says who is asking/,
+    ],
+    [
+      'S616: a DNS name that looks like a URI',
+      { ...NOTHING, sans: ['DNS:spiffe://prod/orders-1'] },
+      /nothing says who/,
+    ],
     ['a token whose time is over', bearing(OVER), 'the time of this token of bob is over'],
     ['a token that nobody knows', bearing(newToken()), /not known here/],
     ['the hash instead of the token', bearing(hashOf(ADA)), /not known here/],
@@ -172,14 +185,16 @@ describe('signed tokens', () => {
     test(`one ${what} is refused`, async () => assert.match(await ask(await token()), expected));
   }
 
-  test('one holds until its time is over, also where it was verified before', async () => {
+  test('S617: one holds until 5 s after its end, also where it was verified before', async () => {
     let now = NOW;
     const authenticator = new Authenticator(SETTINGS, { tokens: tokens(), jwt: verifier }, () => now);
     const token = await sign(CLAIMS);
     const first = await authenticator.identify(bearing(token));
     assert.ok(first.ok);
     assert.ok(!(authenticator.identify(bearing(token)) instanceof Promise), 'it is not verified again');
-    now = NOW + 66_000;
+    now = NOW + 64_999;
+    assert.equal(authenticator.holds(first.value), true);
+    now = NOW + 65_000;
     assert.equal(authenticator.holds(first.value), false);
     assert.match(outcome(await authenticator.identify(bearing(token))), /"exp"/);
   });

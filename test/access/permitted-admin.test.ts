@@ -1,10 +1,12 @@
 /** Lists of queues, of which the caller may see some. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Allowance } from '../../src/access/allowance.js';
 import { Grants } from '../../src/access/grants.js';
 import { PermittedAdministration } from '../../src/access/permitted-admin.js';
 import { PermittedDesk } from '../../src/access/permitted-desk.js';
-import type { Desk, QueueView, Unavailable } from '../../src/coordinator.js';
+import type { Desk, QueueView, Unavailable, Watcher } from '../../src/coordinator.js';
+import { DRAINING } from '../../src/core/contract/refusals.js';
 import { FakeCoordinator } from '../grpc/fake-coordinator.js';
 import { queueView } from '../observability/stats.js';
 
@@ -212,4 +214,34 @@ test('who may not view everything sees their own sessions alone, and of them no 
   assert.deepEqual(await listedBy(['ada.*']), [[2, ['ada.q']]]);
   assert.deepEqual(await listedBy(['*']), [[2, ['ada.q', 'bob.q']]]);
   assert.deepEqual(asked, ['ada\u001f', '']);
+});
+
+test('S590: watches are bounded for each principal, and counted once however they end', () => {
+  const { admin } = new FakeCoordinator();
+  const opened: Watcher[] = [];
+  admin.watch = (_queue, _key, watcher) => {
+    opened.push(watcher);
+    return { ok: true, value: { take: () => ({ events: [], missed: 0 }), stop() {} } };
+  };
+  const grants = new Grants([{ queues: ['q'], groups: [], may: ['view'] }]);
+  const bounds = { callsPerSecond: undefined, waiting: undefined, watches: 2 };
+  const allowance = new Allowance(bounds, 'ada', () => 0);
+  const permitted = new PermittedAdministration(admin, { name: 'ada', grants, allowance, proof: { by: 'unix' } });
+  const watch = () => permitted.watch('q', undefined, { wake() {}, end() {} });
+  const [first, second] = [watch(), watch()];
+  assert.ok(first.ok && second.ok);
+  assert.ok(opened[0]?.isGuest, 'it may not operate everything');
+  const full = watch();
+  assert.ok(!full.ok && full.refusal.kind === 'limit' && full.refusal.subject === 'auth.per_client.watches');
+  first.value.stop();
+  first.value.stop();
+  opened[0]?.end();
+  assert.ok(watch().ok, 'one place is free');
+  assert.ok(!watch().ok, 'and no more');
+  opened[1]?.end();
+  assert.ok(watch().ok);
+  admin.watch = () => ({ ok: false, refusal: DRAINING });
+  opened.at(-1)?.end();
+  assert.ok(!watch().ok);
+  assert.equal(allowance.watches(), undefined, 'what was refused has no place');
 });

@@ -5,7 +5,7 @@ import { KEEPING_PEERS } from '../../bench/load/kept-items.js';
 import { type Figure, lineOf } from '../../bench/measure.js';
 import { hasRedis, REDIS } from '../../bench/peers/redis.js';
 import { bestOf, comparePeers, figuresOf } from '../../bench/rows/durablepeers.js';
-import { measureYields } from '../../bench/rows/leader.js';
+import { measureBeats, measureYields } from '../../bench/rows/leader.js';
 import { measureOpenLoop } from '../../bench/rows/openloop.js';
 import { compareSockets } from '../../bench/rows/socket.js';
 import { compareWorkers } from '../../bench/rows/workers.js';
@@ -60,8 +60,9 @@ test('socket: unary calls and pairs over a Unix socket and over TCP, a call besi
   else assert.deepEqual(figures[2]?.outcome, { is: 'missing', ...REDIS });
 });
 
-test('leader: each yield is followed by an inauguration', async () => {
+test('leader: each yield is followed by an inauguration, each beat is heard', async () => {
   mustBeMeasured(await measureYields(5, PLAN, silent), ['p50', 'p99']);
+  mustBeMeasured([await measureBeats(1, PLAN, silent)], ['beats, pause']);
 });
 
 test('durablepeers: each peer that is there is measured, one that is not is named with what installs it', async () => {

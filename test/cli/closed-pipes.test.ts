@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { connect } from '@keyturn/client';
-import { MAIN, type Running, shell, startKeyturnOnCue, temporaryFolder, until } from './keyturn-process.js';
+import { MAIN } from '../support/main.js';
+import { type Running, shell, startKeyturnOnCue, temporaryFolder, until } from './keyturn-process.js';
 
 type Pipe = 'stdout' | 'stderr';
 

@@ -31,6 +31,29 @@ test('serve --help names every flag with its environment variable, and shows exa
   assert.match(stdout, /^Examples:$/m);
 });
 
+for (const [words, option, said] of [
+  [['run'], '--kill-after', '10s'],
+  [['lead'], '--ttl', '5s'],
+  [['lead'], '--hand-over-timeout', '10s'],
+  [['submit'], '--wait-for-room', '0s'],
+] as const)
+  test(`${words.join(' ')} --help shows the default of ${option} as the option takes it: ${said}`, async () => {
+    const { stdout } = await command([...words, '--help']);
+    const described = stdout.slice(stdout.indexOf(`${option} <duration>`)).replaceAll(/\s+/g, ' ');
+    assert.match(described, /^\S+ <duration> [^(]*\(default: (\S+)\)/);
+    assert.equal(/\(default: (\S+)\)/.exec(described)?.[1], said);
+  });
+
+test('S593: no token is sent to another machine in clear text, unless that is said', async () => {
+  const words = ['queues', '--address', '192.0.2.1:1', '--token-file', import.meta.filename];
+  const { exitCode, stderr } = await command(words);
+  assert.equal(exitCode, 2);
+  assert.equal(
+    stderr,
+    'keyturn: --token-file: it would be sent to 192.0.2.1:1 in clear text; use --tls-ca, or say --insecure\n',
+  );
+});
+
 const WRONG: readonly (readonly [args: readonly string[], message: RegExp])[] = [
   [[], /^Usage: keyturn /],
   [['elephant'], /unknown command 'elephant'/],

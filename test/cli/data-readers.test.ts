@@ -8,7 +8,8 @@ import { describe, it, type TestContext } from 'node:test';
 import type { Journal } from '../../src/local/journal/journal.js';
 import { openJournal } from '../../src/local/journal/lmdb/lmdb-journal.js';
 import { contentOf, itemRow, puts } from '../local/journal/rows.js';
-import { MAIN, temporaryFolder } from './keyturn-process.js';
+import { MAIN } from '../support/main.js';
+import { temporaryFolder } from './keyturn-process.js';
 
 const ROWS = 1_000;
 const CONTENT = contentOf('c'.repeat(4_000));

@@ -9,14 +9,16 @@ import { contentHashOf } from '../../src/core/items/content.js';
 import { openJournal } from '../../src/local/journal/lmdb/lmdb-journal.js';
 import { rowsOf } from '../local/journal/contract.js';
 import { ALL_KINDS, contentOf, itemRow, puts } from '../local/journal/rows.js';
+import { MAIN } from '../support/main.js';
 import { command } from './in-process.js';
-import { keyturn, MAIN, put, shell, temporaryFolder } from './keyturn-process.js';
+import { keyturn, put, shell, temporaryFolder } from './keyturn-process.js';
 
 const FLOOR: Row = { table: 'floor', token: 2 ** 53 - 1 };
 const DEAD: Row = {
   table: 'progress',
   seq: 2,
   attempts: 10,
+  crashes: 4,
   lastError: 'no such customer',
   notBefore: 0,
   takesRoom: false,

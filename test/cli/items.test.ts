@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
 import { command as commandHere, type ServedHere, serveHere } from './in-process.js';
 import { type Ended, keyturn, put, temporaryFolder } from './keyturn-process.js';
 
@@ -8,6 +9,7 @@ queues:
   orders: { retry: { max_attempts: 1 } }
   coalescing: { waiting_per_key: 1 }
   tiny: { max_waiting: 1 }
+  all-settings: { max_hold: 1h, slow_hold: 1m, rate: { per_second: 1 }, max_in_flight: 5, waiting_per_key: 1, group: g }
 `;
 
 const text = new TextDecoder();
@@ -269,6 +271,16 @@ describe('commands for people', () => {
         jitter: 'full',
       });
     });
+
+    it('with every setting of a queue', async () => {
+      await sidecar.client.submit({ queue: 'all-settings', items: [{ key: 'k', delay: 3_600_000 }] });
+      const [queue] = (await json(['queues', 'all-settings'])) as [{ policy: object }];
+      const shown = Object.keys(queue.policy).map((name) => name.replace(/_ms$/, ''));
+      const settings = Object.keys(BUILT_IN_POLICY).map((name) =>
+        name.replaceAll(/[A-Z]/g, (one) => `_${one.toLowerCase()}`),
+      );
+      assert.deepEqual(shown.toSorted(), settings.toSorted());
+    });
   });
 
   describe('keyturn dead-letters', () => {
@@ -280,6 +292,12 @@ describe('commands for people', () => {
       assert.match(all.stdout, /^ITEM +KEY +ATTEMPTS +DIED +CAUSE +LAST ERROR$/m);
       assert.match(all.stdout, /^1 +a +1 +\S+ ago +refused +no stock$/m);
       assert.equal(all.stdout.split('\n').length, 6);
+      assert.equal((await command(['dead-letters', 'list', 'orders'])).stdout.split('\n').length, 6, 'in its place');
+      for (const words of [[], ['orders', '--queue', 'orders'], ['']])
+        assert.match(
+          (await command(['dead-letters', 'list', ...words])).stderr,
+          /^keyturn: name the queue once, as an argument or by --queue$/m,
+        );
 
       const page = await json([...list, '--limit', '2']);
       assert.ok(typeof page === 'object' && page !== null && 'dead_letters' in page && 'next_page_token' in page);

@@ -7,10 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { connect, type Keyturn } from '@keyturn/client';
-
-export const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+import { MAIN } from '../support/main.js';
 
 /** What both a test and the hooks of a suite can do. */
 export interface Cleanup {
@@ -35,10 +33,12 @@ export interface StartOptions {
   /** Text for standard input, which then ends. Unset: it ends at once. `open`: it never does. */
   readonly stdin?: string | { readonly open: true };
   readonly cwd?: string;
+  /** Unset: the bundle of the tests. */
+  readonly main?: string;
 }
 
 export function startKeyturn(args: readonly string[], options: StartOptions = {}): Running {
-  return start(process.execPath, [MAIN, ...args], options);
+  return start(process.execPath, [options.main ?? MAIN, ...args], options);
 }
 
 /** The same, but the program starts when a first line has been written to its standard input. */

@@ -55,7 +55,7 @@ describe('commands of operators', { timeout: 400_000 }, () => {
     const explained = await said('explain', 'orders', 'c7');
     assert.match(explained, /^state\s+PARK/m);
     assert.match(explained, /^command\s+keyturn dead-letters redrive --queue orders --key c7$/m);
-    assert.match(explained, /^command\s+keyturn resume orders c7$/m);
+    assert.match(explained, /^command\s+keyturn resume -- orders c7$/m);
     assert.equal(await said('resume', 'orders', 'c7'), 'key c7 in queue orders goes on, now READY\n');
     assert.deepEqual(await json('resume', 'orders', 'c7'), {
       queue: 'orders',
@@ -71,7 +71,7 @@ describe('commands of operators', { timeout: 400_000 }, () => {
     const told = await said('resume', 'orders');
     assert.match(
       told,
-      /^queue orders was not paused; 1 key of it is parked: "keyturn resume orders KEY" lets one go on$/m,
+      /^queue orders was not paused; 1 key of it is parked: "keyturn resume -- orders KEY" lets one go on$/m,
     );
     await said('resume', 'orders', 'stuck');
   });
@@ -85,14 +85,23 @@ describe('commands of operators', { timeout: 400_000 }, () => {
     assert.match(told, /^line\s+0 callers, 2 items$/m);
     assert.doesNotMatch(told, /evict|retry|nobody/);
     await take('no-keys');
-    assert.match(await said('explain', 'no-keys', ''), /^command\s+keyturn retry no-keys --item-id ID$/m);
+    assert.match(await said('explain', 'no-keys', ''), /^command\s+keyturn retry --item-id ID -- no-keys$/m);
+  });
+
+  it('no command is offered for a key that waits for other items: retry would be refused', async () => {
+    const first = await submit('chain', 'a', 3_600_000);
+    await sidecar.client.submit({ queue: 'chain', items: [{ key: 'b', after: [{ queue: 'chain', itemId: first }] }] });
+    assert.match(await said('explain', 'chain', 'a'), /^command\s+keyturn retry -- chain a$/m);
+    const told = await said('explain', 'chain', 'b');
+    assert.match(told, /^why\s+the item at the head waits for others to be done/m);
+    assert.doesNotMatch(told, /^command/m);
   });
 
   it('pause holds a queue back and resume lets it go on', async () => {
     const id = await submit('mail', 'm');
-    assert.equal(await said('pause', 'mail'), 'queue mail gives no turns until "keyturn resume mail"\n');
+    assert.equal(await said('pause', 'mail'), 'queue mail gives no turns until "keyturn resume -- mail"\n');
     assert.deepEqual((await sidecar.client.acquire({ queues: ['mail'] })).deliveries, []);
-    assert.match(await said('explain', 'mail', 'm'), /^command\s+keyturn resume mail$/m);
+    assert.match(await said('explain', 'mail', 'm'), /^command\s+keyturn resume -- mail$/m);
     assert.deepEqual(await json('resume', 'mail'), { queue: 'mail', paused: false });
     const { deliveries } = await sidecar.client.acquire({ queues: ['mail'] });
     assert.equal(deliveries[0]?.items[0]?.itemId, id);
@@ -101,7 +110,7 @@ describe('commands of operators', { timeout: 400_000 }, () => {
   it('evict takes a turn away, and says from whom', async () => {
     await submit('evicted', 'k');
     const { token } = await take('evicted');
-    assert.match(await said('explain', 'evicted', 'k'), /^command\s+keyturn evict evicted k$/m);
+    assert.match(await said('explain', 'evicted', 'k'), /^command\s+keyturn evict -- evicted k$/m);
     assert.deepEqual(await json('evict', 'evicted', 'k'), {
       queue: 'evicted',
       key: 'k',
@@ -109,9 +118,20 @@ describe('commands of operators', { timeout: 400_000 }, () => {
       token,
       consumer_id: 'worker-1',
       items_returned: 1,
+      items_discarded: 0,
       state: 'READY',
     });
     assert.equal(await said('evict', 'evicted', 'k'), 'nobody holds key k in queue evicted: it is READY\n');
+  });
+
+  it('evict --discard drops what the holder had', async () => {
+    await submit('poisoned', 'k');
+    await take('poisoned');
+    assert.match(
+      await said('evict', 'poisoned', 'k', '--discard'),
+      /^took key k in queue poisoned away from worker-1 \(token \d+\), 1 item discarded; now INIT\n$/,
+    );
+    assert.deepEqual((await sidecar.client.acquire({ queues: ['poisoned'] })).deliveries, []);
   });
 
   it('retry lets a key, or an item, that waits for a time start now', async () => {

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, test } from 'node:test';
 import { read } from '../project/repository.js';
+import { SHIPPED_MAIN } from '../support/main.js';
 import { command, type ServedHere, serveHere } from './in-process.js';
-import { type Ended, keyturn, temporaryFolder } from './keyturn-process.js';
+import { type Ended, keyturn as keyturnOf, type StartOptions, temporaryFolder } from './keyturn-process.js';
 
 /** Commands that another test starts as a process. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
@@ -29,11 +30,16 @@ const COMMANDS: readonly (readonly [words: readonly string[], stdout: RegExp])[]
   [['server'], /^keeps +in memory only$/m],
   [['sessions'], /^no sessions$/m],
   [['limits', 'orders', '--max-in-flight', '3'], /^max in flight +3$/m],
-  [['pause', 'orders'], /^queue orders gives no turns until "keyturn resume orders"$/m],
+  [['pause', 'orders'], /^queue orders gives no turns until "keyturn resume -- orders"$/m],
   [['resume', 'orders', 'parked'], /^key parked in queue orders goes on, now /m],
   [['retry', 'orders', 'parked'], /^no time keeps key parked in queue orders back/m],
   [['evict', 'orders', 'parked'], /^nobody holds key parked in queue orders: /m],
 ];
+
+/** What ships, not the bundle of the other tests. */
+function keyturn(words: readonly string[], options: StartOptions = {}): Promise<Ended> {
+  return keyturnOf(words, { ...options, main: SHIPPED_MAIN });
+}
 
 describe('a command as a process', { timeout: 300_000 }, () => {
   const tasks: (() => Promise<void> | void)[] = [];

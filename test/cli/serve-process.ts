@@ -3,9 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
+import { MAIN } from '../support/main.js';
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 /** Its own settings only: not those of the machine that runs the tests. */
 const ENVIRONMENT: NodeJS.ProcessEnv = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_'))),
@@ -102,7 +101,7 @@ export class ServeProcess {
     return { status: response.status, body: await response.text() };
   }
 
-  signal(name: 'SIGTERM' | 'SIGINT' | 'SIGKILL' | 'SIGUSR2'): void {
+  signal(name: 'SIGTERM' | 'SIGINT' | 'SIGKILL' | 'SIGUSR2' | 'SIGHUP'): void {
     this.#child.kill(name);
   }
 

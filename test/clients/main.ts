@@ -24,7 +24,7 @@ const LONGEST = { check: 900, conformance: 900, cluster: 600, mixed: 300, releas
  * Of the scenarios in a cluster each language plays one of each file, and others by lot for so many seconds in all: the gateway
  * does the same for every language, and all scenarios are played without a cluster.
  */
-const BUDGET_IN_A_CLUSTER = ['--budget', '120'];
+const BUDGET_IN_A_CLUSTER = ['--budget', '60'];
 /** Every language is killed and serves all queues; more of the same takes longer and shows no more. */
 const BUDGET_OF_MIXED = ['--items', '6000', '--turns', '600'];
 

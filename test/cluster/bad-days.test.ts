@@ -1,10 +1,13 @@
 /** What a sidecar of a cluster says on bad days, as a process on a real Redis. */
-import { match, strictEqual } from 'node:assert/strict';
+import { match, rejects, strictEqual } from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
+import { connect } from '@keyturn/client';
 import { keyturn, ServeProcess } from '../cli/serve-process.js';
 import { backwards } from '../support/backwards.js';
+import { LossyProxy } from '../support/cluster/lossy-proxy.js';
 import { RawRedis } from '../support/cluster/raw-redis.js';
+import { freePort } from '../support/free-port.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
 import { SidecarHere } from '../support/sidecar-here.js';
@@ -34,6 +37,85 @@ test(
     match(stderr, /cluster\.advertise: other sidecars would look for this one at 127\.0\.0\.1:1, where nobody answers/);
   },
 );
+
+test('S611: who advertises the address of another sidecar does not start', needs([REDIS]), async (t) => {
+  const cleanup = backwards(t);
+  const redis = await TestRedis.start(cleanup);
+  const args = ['--store', redis.url, '--cluster-partitions', '4'];
+  const taken = `127.0.0.1:${await freePort()}`;
+  const first = await SidecarHere.start(cleanup, [...args, '--cluster-peer-listen', taken]);
+  await rejects(SidecarHere.start(cleanup, [...args, '--cluster-advertise', taken]), {
+    name: 'CommandFailure',
+    exitCode: 1,
+    message: /^cluster\.advertise: .* at 127\.0\.0\.1:\d+, where another sidecar answers/,
+  });
+  await isReady(first);
+});
+
+test(
+  'S611: a sidecar whose address leads to another one when it is ready ends; one whose address leads nowhere goes on',
+  needs([REDIS]),
+  async (t) => {
+    const cleanup = backwards(t);
+    const redis = await TestRedis.start(cleanup);
+    const args = ['--store', redis.url, '--cluster-partitions', '4'];
+    const [port, taken] = [await freePort(), await freePort()];
+    await SidecarHere.start(cleanup, [...args, '--cluster-peer-listen', `127.0.0.1:${taken}`]);
+    // As a load balancer that leads nowhere: it takes connections and ends them.
+    const balancer = await LossyProxy.start(cleanup, await freePort());
+    const own = ['--cluster-peer-listen', `127.0.0.1:${port}`, '--cluster-advertise', `127.0.0.1:${balancer.port}`];
+    const second = await SidecarHere.start(cleanup, [...args, ...own]);
+    await isReady(second);
+    balancer.target = taken;
+    await rejects(second.ready(), { name: 'CommandFailure', exitCode: 1, message: /where another sidecar answers/ });
+    await second.stop();
+    balancer.target = port;
+    const third = await SidecarHere.start(cleanup, [...args, ...own]);
+    await third.ready();
+  },
+);
+
+test('S612: who does not reach a home says so in /readyz and GetCluster', needs([REDIS]), async (t) => {
+  const cleanup = backwards(t);
+  const redis = await TestRedis.start(cleanup);
+  const args = ['--store', redis.url, '--cluster-partitions', '4'];
+  const [port, other] = [await freePort(), await freePort()];
+  const asked = await SidecarHere.start(cleanup, [...args, '--cluster-peer-listen', `127.0.0.1:${other}`]);
+  const way = await LossyProxy.start(cleanup, port);
+  const advertise = ['--cluster-advertise', `127.0.0.1:${way.port}`];
+  await SidecarHere.start(cleanup, [...args, '--cluster-peer-listen', `127.0.0.1:${port}`, ...advertise]);
+  const client = connect(asked.address('grpc'), { transport: 'unary' });
+  cleanup.after(() => client.close({ timeout: 0 }));
+  const unreached = async () => (await client.admin.getCluster()).homes.filter(({ state }) => state !== 'open');
+  const members = async () => new Set((await client.admin.getCluster()).homes.map(({ member }) => member));
+  while ((await members()).size < 2 || (await unreached()).length > 0) await once(AbortSignal.timeout(50), 'abort');
+  way.target = other;
+  way.drop();
+  const wrong = /there is no link to its home at 127\.0\.0\.1:\d+: the sidecar at this address is the incarnation/;
+  let body = '';
+  while (!wrong.test(body)) body = (await asked.get('/readyz')).body;
+  match(body, /^ready; 2 of 4 partitions have no home that takes calls: /);
+  const { homes, unavailable } = await client.admin.getCluster();
+  strictEqual(homes.filter(({ state }) => state === 'unreachable').length, 2);
+  match(unavailable[0]?.why ?? '', wrong);
+});
+
+test('S610: a sidecar with another registry does not start beside the others', needs([REDIS]), async (t) => {
+  const cleanup = backwards(t);
+  const redis = await TestRedis.start(cleanup);
+  const args = ['--store', redis.url, '--cluster-partitions', '4'];
+  const first = await SidecarHere.start(cleanup, [...args, '--registry', `${redis.url}/1`]);
+  await isReady(first);
+  for (const other of [[], ['--registry', `${redis.url}/2`], ['--registry', `${redis.url}/2`, '--cluster-weight', '0']])
+    await rejects(SidecarHere.start(cleanup, [...args, ...other]), {
+      name: 'CommandFailure',
+      exitCode: 1,
+      message: /^registry: this sidecar uses .*, but the cluster keyturn in .* uses redis:\/\/127\.0\.0\.1:\d+\/1:/,
+    });
+  await isReady(
+    await SidecarHere.start(cleanup, [...args, '--registry', `${redis.url.replace('127.0.0.1', 'localhost')}/1`]),
+  );
+});
 
 test('S312: after the store was emptied no sidecar is ready, and each says why', needs([REDIS]), async (t) => {
   const cleanup = backwards(t);

@@ -24,7 +24,7 @@ async function until<T>(ask: () => Promise<T>, isSo: (answer: T) => boolean): Pr
 test('S332: a person moves a partition by way of a gateway, and no call fails', needs([REDIS]), async (t) => {
   const cleanup = backwards(t);
   const redis = await TestRedis.start(cleanup);
-  const options = ['--store', redis.url, '--cluster-session', '4s', '--cluster-partitions', '2'];
+  const options = ['--store', redis.url, '--cluster-session', '10s', '--cluster-partitions', '2'];
   // Even shares give the second one nothing: on a slow machine 15 s may pass before it is asked for.
   const heavy = [...options, '--cluster-weight', '100'];
   const [first, second] = [await SidecarHere.start(cleanup, heavy), await SidecarHere.start(cleanup, options)];

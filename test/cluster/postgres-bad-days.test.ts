@@ -9,11 +9,11 @@ import { LossyProxy } from '../support/cluster/lossy-proxy.js';
 import { RawPostgres } from '../support/cluster/raw-postgres.js';
 import { needs } from '../support/needed-program.js';
 import { POSTGRES, TestPostgres } from '../support/postgres.js';
-import { sharedPair, written } from './postgres-scene.js';
+import { sharedPair, tried } from './postgres-scene.js';
 import { claim, isProblem, rowsOf } from './store-place.js';
 
 /** For those that wait for a server that is gone: whoever tries again tries until it is there, ms. */
-const DEADLINE = 500;
+const DEADLINE = 1_500;
 
 /** Tests of one server have clusters of their own. */
 const clusterOf = ({ name }: TestContext) => name.slice(0, 'S000'.length);
@@ -42,8 +42,8 @@ describe('bad days of a real PostgreSQL', needs([POSTGRES]), () => {
     await postgres.kill();
     await assert.rejects(home.write(puts([itemRow(2)]), 2), isProblem('io'));
     await postgres.start();
-    await written(() => home.write(puts([itemRow(2)]), 2));
-    assert.deepEqual(await rowsOf(home), [itemRow(1), itemRow(2)]);
+    await tried(() => home.write(puts([itemRow(2)]), 2));
+    assert.deepEqual(await tried(() => rowsOf(home)), [itemRow(1), itemRow(2)]);
     assert.equal(failovers, 0);
   });
 
@@ -64,13 +64,13 @@ describe('bad days of a real PostgreSQL', needs([POSTGRES]), () => {
       await raw.ask(`SELECT ${end}(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`);
       await writing;
       // It is there, but only here: who sends it again waits for the standby as the first did.
-      const again = written(() => home.write(puts([itemRow(seq)]), seq));
+      const again = tried(() => home.write(puts([itemRow(seq)]), seq));
       await until('it waits again', async () => (await waiting()).length > 0);
       link.cut = undefined;
       link.drop();
       await again;
     }
-    assert.deepEqual(await rowsOf(home), [itemRow(1), itemRow(2), itemRow(3)]);
+    assert.deepEqual(await tried(() => rowsOf(home)), [itemRow(1), itemRow(2), itemRow(3)]);
   });
 
   it('S507: replicas 0 waits for no standby', async (t) => {
@@ -90,7 +90,7 @@ describe('bad days of a real PostgreSQL', needs([POSTGRES]), () => {
     const { primary, standby } = pair();
     const both = (...ports: readonly number[]) =>
       `postgres://owner@${ports.map((port) => `127.0.0.1:${port}`).join(',')}/postgres`;
-    const store = await opened(t, both(standby.port, primary.port));
+    const store = await opened(t, both(standby.port, primary.port), { deadline: 10_000 });
     await claim(store);
     await assert.rejects(
       openPostgresStore(both(standby.port), { cluster: 'c' }),
@@ -111,11 +111,11 @@ describe('bad days of a real PostgreSQL', needs([POSTGRES]), () => {
     await followed(t, primary);
     await primary.kill();
     await standby.promote();
-    await written(() => home.write(puts([itemRow(2)]), 2));
+    await tried(() => home.write(puts([itemRow(2)]), 2));
     await primary.start();
     const raw = await RawPostgres.connect(t, standby.url);
     await raw.ask(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'keyturn'`);
-    await written(() => home.write(puts([itemRow(3)]), 3));
+    await tried(() => home.write(puts([itemRow(3)]), 3));
     assert.equal(failovers, 1);
     // One that begins, and has seen neither.
     const next = await opened(t, url);

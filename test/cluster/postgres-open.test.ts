@@ -54,7 +54,7 @@ describe('opening a store in PostgreSQL', needs([POSTGRES]), () => {
       what: 'a user that is not there',
       url: () => at('eve:geheim@HERE/postgres'),
       problem: 'unfit',
-      says: /lets the user eve not into postgres/,
+      says: /lets the user eve not in: role "eve" does not exist \(createuser makes one/,
     },
     {
       what: 'a machine that is not there',
@@ -179,7 +179,10 @@ describe('opening a store in PostgreSQL', needs([POSTGRES]), () => {
       /has no tables of Keyturn yet, .*keyturn store migrate --store ADDRESS --grant USER/,
     );
     const migrate = (...more: string[]) => command(['store', 'migrate', '--store', owned, ...more]);
-    assert.match((await migrate('--grant', 'nobody')).stderr, /role "nobody" does not exist/);
+    assert.match(
+      (await migrate('--grant', 'nobody')).stderr,
+      /does not know a name: role "nobody" does not exist \(createuser/,
+    );
     assert.match(
       (await migrate('--grant', 'keyturn')).stdout,
       /are as they should be\nkeyturn has the rights of a sidecar/,

@@ -67,14 +67,13 @@ export async function postgresPair(t: Cleanup) {
   return { primary, standby, link, url, follows };
 }
 
-/** Tried until it is there, as a home does. */
-export async function written(write: () => Promise<void>): Promise<void> {
+/** Tries until the server answers, as a home does. Each of the pools, the one for reading too, finds a server that came back by itself. */
+export async function tried<T>(act: () => Promise<T>): Promise<T> {
   for (;;) {
-    const failed = await write().then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    if (failed === undefined) return;
-    isProblem('io')(failed);
+    try {
+      return await act();
+    } catch (error) {
+      isProblem('io')(error);
+    }
   }
 }

@@ -109,7 +109,7 @@ describe('opening a store in Redis', needs([REDIS]), () => {
   it('is refused for a user without a right, which is named', async (t) => {
     const raw = await RawRedis.connect(t, redis().port, 'geheim');
     const rights = '+@all ~{keyturn.* ~keyturn:*';
-    for (const command of ['evalsha', 'hset', 'wait', 'smembers', 'info', 'get']) {
+    for (const command of ['evalsha', 'hset', 'wait', 'smembers', 'info', 'get', 'expire']) {
       await raw.ask('ACL', 'SETUSER', 'worker', 'reset', 'on', '>pass', ...rights.split(' '), `-${command}`);
       await assert.rejects(openRedisStore(at('worker:pass@HERE'), OPTIONS), (error: unknown) => {
         assert.ok(error instanceof JournalError, String(error));

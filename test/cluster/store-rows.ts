@@ -13,7 +13,13 @@ const EVERY_KIND: readonly Row[] = [
   { table: 'limits', queue: 'orders', rate: { perSecond: 0.5, burst: 2 }, maxInFlight: 'none' },
   ...ALL_KINDS.filter(({ table }) => table === 'leaders'),
   ...[2, 1, 0].map(
-    (at): Row => ({ table: 'outbox', stamp: 2 ** 45 - 64 * 20_000 * at, target: at, followUps: [followUp(at)] }),
+    (at): Row => ({
+      table: 'outbox',
+      stamp: 2 ** 45 - 64 * 20_000 * at,
+      target: at,
+      from: 'orders',
+      followUps: [followUp(at)],
+    }),
   ),
   { table: 'inbox', source: 0, stamp: 1 },
   { table: 'inbox', source: 255, stamp: 2 ** 52 },

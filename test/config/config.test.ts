@@ -11,6 +11,7 @@ test('without file, environment and flags everything is built in', () => {
     listen: '127.0.0.1:7420',
     httpListen: '127.0.0.1:7421',
     consoleListen: '127.0.0.1:7422',
+    httpHosts: [],
     consoleHosts: [],
     dataDir: undefined,
     store: undefined,
@@ -46,6 +47,7 @@ test('every setting of the process can be said in the file', (t) => {
     `
     listen: unix:/run/keyturn/keyturn.sock
     http_listen: "[::1]:9000"
+    http_hosts: [metrics.example]
     console_listen: off
     console_hosts: [keyturn.example, "::2"]
     data_dir: /var/lib/keyturn
@@ -62,6 +64,7 @@ test('every setting of the process can be said in the file', (t) => {
   assert.deepEqual(server, {
     listen: 'unix:/run/keyturn/keyturn.sock',
     httpListen: '[::1]:9000',
+    httpHosts: ['metrics.example'],
     consoleListen: undefined,
     consoleHosts: ['keyturn.example', '::2'],
     dataDir: '/var/lib/keyturn',
@@ -139,7 +142,7 @@ test('every setting of a policy can be said', (t) => {
       when_too_soon: decline
       rate: { per_second: 0.5, burst: 50 }
       max_in_flight: 7
-      retry: { max_attempts: 3, initial: 250ms, factor: 1.5, max: 1m, jitter: none }
+      retry: { max_attempts: 3, max_crashes: 2, initial: 250ms, factor: 1.5, max: 1m, jitter: none }
       on_dead_letter: park
       delivery: at_most_once
       idempotency_ttl: 24h
@@ -167,7 +170,7 @@ test('every setting of a policy can be said', (t) => {
     whenTooSoon: 'decline',
     rate: { perSecond: 0.5, burst: 50 },
     maxInFlight: 7,
-    retry: { maxAttempts: 3, initial: 250, factor: 1.5, max: 60_000, jitter: 'none' },
+    retry: { maxAttempts: 3, maxCrashes: 2, initial: 250, factor: 1.5, max: 60_000, jitter: 'none' },
     onDeadLetter: 'park',
     delivery: 'at_most_once',
     idempotencyTtl: 86_400_000,

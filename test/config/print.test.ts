@@ -12,11 +12,11 @@ const FILES: readonly (readonly [what: string, yaml: string])[] = [
   ['nothing', ''],
   [
     'a process that differs',
-    'listen: unix:/run/k.sock\nhttp_listen: "[::1]:1"\nlog_level: silent\nauto_create: false\ndrain_timeout: 1500ms\nconsole_listen: 127.0.0.1:7422\nconsole_hosts: [a.example]\nstartup_hold: 90s\nqueues: { q: {} }\n',
+    'listen: unix:/run/k.sock\nhttp_listen: "[::1]:1"\nlog_level: silent\nauto_create: false\ndrain_timeout: 1500ms\nconsole_listen: 127.0.0.1:7422\nconsole_hosts: [a.example]\nstartup_hold: 90s\nsession_keepalive: { every: 1s }\nqueues: { q: {} }\n',
   ],
   [
     'limits that differ',
-    'limits: { after: 0, dependencies: 0, key_bytes: 1, max_wait: 1s, min_lease: 101ms, idle_lanes: 5, payload_memory_bytes: 1099511627776 }\ndefault: { wait: 1s }\n',
+    'limits: { after: 0, dependencies: 0, key_bytes: 1, max_wait: 1s, min_lease: 101ms, idle_lanes: 5, payload_memory_bytes: 1099511627776, memory_bytes: 1048576 }\ndefault: { wait: 1s }\n',
   ],
   [
     'durable queues, and one that is not',
@@ -67,6 +67,7 @@ test('every setting is printed with its built-in value', () => {
   assert.deepEqual(parse(printConfig(loadConfig({}, {}))), {
     listen: '127.0.0.1:7420',
     http_listen: '127.0.0.1:7421',
+    http_hosts: [],
     console_hosts: [],
     data_dir: 'none',
     store: 'memory',
@@ -88,6 +89,7 @@ test('every setting is printed with its built-in value', () => {
       replicas: 'auto',
       tls: { cert: 'none', key: 'none', ca: 'none' },
     },
+    session_keepalive: { every: '5s', timeout: '5s' },
     limits: {
       queue_name_bytes: 128,
       key_bytes: 1024,
@@ -118,6 +120,7 @@ test('every setting is printed with its built-in value', () => {
       unread_for: '30s',
       dependencies: 1000000,
       payload_memory_bytes: 1073741824,
+      memory_bytes: 'auto',
       idle_lanes: 100000,
       busy_lanes: 10000000,
       queues: 10000,
@@ -139,7 +142,7 @@ test('every setting is printed with its built-in value', () => {
       when_too_soon: 'wait',
       rate: 'none',
       max_in_flight: 'none',
-      retry: { max_attempts: 10, initial: '1s', factor: 2, max: '5m', jitter: 'full' },
+      retry: { max_attempts: 10, max_crashes: 'unset', initial: '1s', factor: 2, max: '5m', jitter: 'full' },
       on_dead_letter: 'skip',
       delivery: 'at_least_once',
       idempotency_ttl: '0s',

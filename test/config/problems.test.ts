@@ -61,11 +61,11 @@ const FILES: readonly (readonly [yaml: string, ...problems: readonly string[]])[
   ['http-listen: 127.0.0.1:1', 'http-listen (keyturn.yaml:1:1): is not a setting; did you mean http_listen?'],
   [
     'elephant: 1',
-    'elephant (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, console_listen, console_hosts, data_dir, store, registry, log_level, audit, insecure, auto_create, drain_timeout, startup_hold, tls, auth, cluster, limits, default, queues',
+    'elephant (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, http_hosts, console_listen, console_hosts, data_dir, store, registry, log_level, audit, insecure, auto_create, drain_timeout, startup_hold, tls, auth, cluster, session_keepalive, limits, default, queues',
   ],
   [
     '__proto__: 1',
-    '__proto__ (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, console_listen, console_hosts, data_dir, store, registry, log_level, audit, insecure, auto_create, drain_timeout, startup_hold, tls, auth, cluster, limits, default, queues',
+    '__proto__ (keyturn.yaml:1:1): is not a setting; known are listen, http_listen, http_hosts, console_listen, console_hosts, data_dir, store, registry, log_level, audit, insecure, auto_create, drain_timeout, startup_hold, tls, auth, cluster, session_keepalive, limits, default, queues',
   ],
   [
     'log_level: info\nlog_level: warn',
@@ -153,7 +153,7 @@ const FILES: readonly (readonly [yaml: string, ...problems: readonly string[]])[
   ],
   [
     'default: { retry: { attempts: 1 } }',
-    'default.retry.attempts (keyturn.yaml:1:21): is not a setting; known are max_attempts, initial, factor, max, jitter',
+    'default.retry.attempts (keyturn.yaml:1:21): is not a setting; known are max_attempts, max_crashes, initial, factor, max, jitter',
   ],
   ['default: { durable: true }', `default.durable (keyturn.yaml:1:21): ${NO_DATA_DIR}`],
   [
@@ -199,6 +199,10 @@ const FILES: readonly (readonly [yaml: string, ...problems: readonly string[]])[
 
   ['limits: { key_bytes: 0 }', 'limits.key_bytes (keyturn.yaml:1:22): is "0", must be a whole number from 1 to 1024'],
   ['limits: { key_bytes: 1k }', 'limits.key_bytes (keyturn.yaml:1:22): is "1k", must be a whole number from 1 to 1024'],
+  [
+    'limits: { memory_bytes: 1000 }',
+    'limits.memory_bytes (keyturn.yaml:1:25): is "1000", must be a whole number from 1048576 to 1099511627776, or auto',
+  ],
   [
     'limits: { idle_lanes: 1e99 }',
     'limits.idle_lanes (keyturn.yaml:1:23): is "1e99", must be a whole number from 1 to 16000000',

@@ -3,6 +3,7 @@
 import { VERBS } from '../../src/access/settings.js';
 import { ACCESS_DOC, ACCESS_GROUP } from '../../src/config/access-settings.js';
 import { CLUSTER_DEFAULTS, MEMBER, PEER_TLS } from '../../src/config/cluster-settings.js';
+import { KEEPALIVE_DOC, KEEPALIVE_GROUP } from '../../src/config/keepalive-settings.js';
 import type { YamlValue } from '../../src/config/kinds.js';
 import { LIMITS_GROUP } from '../../src/config/limit-settings.js';
 import { POLICY_GROUP } from '../../src/config/policy-settings.js';
@@ -11,6 +12,7 @@ import { fieldsOf, snakeCase, type Table, writeField } from '../../src/config/se
 import { TLS_DEFAULTS, TLS_SETTINGS } from '../../src/config/tls-settings.js';
 import { DEFAULT_LIMITS } from '../../src/core/contract/limits.js';
 import { BUILT_IN_POLICY } from '../../src/core/contract/policy.js';
+import { BUILT_IN_KEEPALIVE } from '../../src/core/contract/settings.js';
 
 const INTRODUCTION = `# Configuration
 
@@ -36,17 +38,17 @@ const ACCESS_INTRODUCTION = `${ACCESS_DOC} It stands in the file only, and names
 \`\`\`yaml
 auth:
   tokens: /etc/keyturn/tokens.yaml
-  certificates: [{ san: 'spiffe://prod/orders-*', is: orders-worker }]
+  certificates: [{ san_uri: 'spiffe://prod/orders-*', is: orders-worker }]
   jwt: { issuer: 'https://issuer.example', audience: keyturn, keys: /etc/keyturn/jwks.json, name: sub }
   rights:
     orders-worker: [{ queues: [orders, 'orders.*'], may: [produce, consume] }]
     ops: [{ queues: ['*'], groups: ['*'], may: [view, payload, operate] }]
-  per_client: { calls_per_second: 5000, waiting: 1000 }
+  per_client: { calls_per_second: 5000, waiting: 1000, watches: 10 }
 \`\`\`
 
 - A right names patterns of \`queues\` and of \`groups\` of leaders, in which \`*\` stands for any run of characters, and what its principal \`may\`: ${VERBS.map((verb) => `\`${verb}\``).join(', ')}.
 - Of \`jwt\` \`issuer\` and \`audience\` are the claims \`iss\` and \`aud\` that a signed token must have, \`keys\` is a file with the JWK set of the public keys, \`name\` (\`sub\`) the claim that names the principal.
-- \`per_client\` bounds each principal by itself, over all its connections: calls and commands a second, and how many of them wait at once. One that is not said bounds nobody.
+- \`per_client\` bounds each principal by itself, over all its connections: calls and commands a second, how many of them wait at once, and how many WatchEvents calls are open. One that is not said bounds nobody.
 - Tokens and signed tokens need TLS beyond loopback and sockets, certificates need \`tls.client_ca\`, \`unix\` needs a socket to listen on: else the start is refused. The files of \`tokens\` and \`jwt.keys\` are read again when they change, the settings at the start only.
 
 What each verb allows, what each call needs, how tokens are made and replaced: [SECURITY.md](SECURITY.md).
@@ -65,6 +67,9 @@ export function configurationReference(): string {
     '## Policy of a queue: `default`, `queues`\n',
     POLICY_INTRODUCTION,
     groupTable(POLICY_GROUP.table, BUILT_IN_POLICY),
+    '## Silent clients: `session_keepalive`\n',
+    `${KEEPALIVE_DOC}\n`,
+    groupTable(KEEPALIVE_GROUP.table, BUILT_IN_KEEPALIVE),
     '## Bounds: `limits`\n',
     groupTable(LIMITS_GROUP.table, DEFAULT_LIMITS),
     '## Who may ask what: `auth`\n',

@@ -156,7 +156,10 @@ describe('why a key does not move, in a sentence', () => {
 });
 
 describe('a queue is stuck', () => {
-  const states = [{ state: 'LANE_STATE_PARK', count: 2 }] as const;
+  const states = [
+    { state: 'LANE_STATE_PARK', count: 2 },
+    { state: 'LANE_STATE_READY', count: 1 },
+  ] as const;
   it('when a key is parked, somebody waits for long, a person paused it, or there are dead letters', () => {
     const queue = { name: 'q', states, paused: true, oldestWaiting: '70s', deadLetters: 1 };
     deepStrictEqual(troubleOf(queue)?.what, [
@@ -165,6 +168,11 @@ describe('a queue is stuck', () => {
       'somebody waits since 1 min 10 s',
       '1 dead letter',
     ]);
+  });
+  it('and not for those that wait for their time beside dead letters', () => {
+    const queue = { name: 'q', states: [{ state: 'LANE_STATE_DELAY', count: 2 }], oldestWaiting: '70s' } as const;
+    deepStrictEqual(troubleOf({ ...queue, deadLetters: 1 })?.what, ['1 dead letter']);
+    deepStrictEqual(troubleOf(queue)?.what, ['somebody waits since 1 min 10 s']);
   });
   it('and not when it works', () =>
     strictEqual(troubleOf({ name: 'q', oldestWaiting: '0.5s', waiting: 7 }), undefined));

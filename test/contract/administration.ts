@@ -175,6 +175,19 @@ export function administration(set: SetStage): void {
       assert.equal(stage.take().turn.attempt, 1);
     });
 
+    for (const delivery of ['at_least_once', 'at_most_once'] as const)
+      it(`S588: with discard, ${delivery}: what would go back is discarded, and the key goes on`, async () => {
+        const stage = set({ delivery });
+        stage.items('i', 'j', 'next');
+        const { turn } = stage.take({ maxItemsPerTurn: 2 });
+        const view = told(await stage.coordinator.admin.evictHolder('q', 'k', true));
+        const open = delivery === 'at_least_once' ? 2 : 0;
+        assert.deepEqual([view.evicted, view.itemsReturned, view.itemsDiscarded, view.state], [true, 0, open, 'READY']);
+        assert.deepEqual(stage.ack(turn).refusal, lost('evicted'));
+        assert.equal((await stage.item('i')).state, open > 0 ? 'discarded' : 'done');
+        assert.deepEqual(stage.drainIds(), ['next']);
+      });
+
     it('no holder, nothing evicted', async () => {
       assert.equal(told(await set().coordinator.admin.evictHolder('q', 'k')).evicted, false);
     });
@@ -418,6 +431,15 @@ export function administration(set: SetStage): void {
       assert.deepEqual(await stuck(stage, 10_000), []);
       stage.advance(1);
       assert.deepEqual(await stuck(stage, 10_000), ['held']);
+    });
+
+    it('names none whose entries wait for their time alone, but one whose items wait for others', async () => {
+      const stage = set();
+      stage.submit([{ delay: 60_000 }], { queue: 'later' });
+      stage.submit([{ after: [{ queue: 'never', itemId: 'unknown' }], afterUnknown: 'wait' }], { queue: 'never' });
+      stage.submit([{ key: 'a', delay: 60_000 }, { key: 'b' }], { queue: 'both' });
+      stage.advance(10_000);
+      assert.deepEqual(await stuck(stage, 10_000), ['both', 'never']);
     });
 
     it('names one that a person paused', async () => {

@@ -45,6 +45,9 @@ async function deathOf(stage: Stage, itemId: string): Promise<string | undefined
   return deadLetters.find(({ item }) => item.itemId === itemId)?.cause;
 }
 
+/** All letters of the queue. */
+const ALL = { queue: QUEUE, key: undefined, itemIds: [] };
+
 /** Ways in which item `a`, the only one that is there, becomes done. */
 const DONE: Readonly<Record<string, { readonly policy?: Partial<Policy>; readonly act: (stage: Stage) => void }>> = {
   Ack: { act: (stage) => void stage.ack(stage.take().turn).value },
@@ -174,7 +177,7 @@ export function dependencies(set: SetStage, world: World): void {
       assert.deepEqual(stage.drainIds(), ['third']);
     });
 
-    it('what is redriven waits for nothing any more, and its dependants are dead letters still', async () => {
+    it('what is redriven alone waits for no dead letter, and its dependants are dead letters still', async () => {
       const stage = set();
       stage.submit([{ itemId: 'a', key: 'a' }, after('b', 'a'), after('c', 'b')]);
       stage.nack(takeOnly(stage, 'a'), { kind: 'dead_letter' });
@@ -184,6 +187,58 @@ export function dependencies(set: SetStage, world: World): void {
       assert.equal(stage.await('c').value.state, 'dead');
       assert.equal(stage.submit([after('d', 'b')]).value.results[0]?.decision, 'accept');
       assert.deepEqual(stage.drainIds(), ['d'], 'done is done');
+    });
+
+    it('S67: letters that are redriven together wait for each other again', async () => {
+      const stage = set();
+      stage.submit([{ itemId: 'a', key: 'z' }, after('b', 'a'), after('c', 'b')]);
+      stage.nack(takeOnly(stage, 'a'), { kind: 'dead_letter' });
+      assert.equal(stage.await('c').value.state, 'dead');
+      assert.equal(told(await stage.coordinator.admin.redrive(ALL)).done, 3);
+      const turn = takeOnly(stage, 'a');
+      nothingToTake(stage);
+      stage.ack(turn);
+      assert.deepEqual(stage.drainIds(), ['b', 'c']);
+    });
+
+    it('S67: in whatever order one call named them', async () => {
+      const stage = set();
+      stage.submit([after('c', 'b'), after('b', 'a'), { itemId: 'a', key: 'z' }]);
+      stage.nack(takeOnly(stage, 'a'), { kind: 'dead_letter' });
+      assert.equal(told(await stage.coordinator.admin.redrive({ ...ALL, itemIds: ['c', 'b', 'a'] })).done, 3);
+      assert.deepEqual(stage.drainIds(), ['a', 'b', 'c']);
+    });
+
+    it('S67: and for what is open of what they came after', async () => {
+      const stage = set();
+      stage.submit([{ itemId: 'open', key: 'o' }, { itemId: 'a', key: 'z' }, after('b', 'a', 'open')]);
+      const open = takeOnly(stage, 'open');
+      stage.nack(takeOnly(stage, 'a'), { kind: 'dead_letter' });
+      told(await stage.coordinator.admin.redrive(ALL));
+      stage.ack(takeOnly(stage, 'a'));
+      nothingToTake(stage);
+      stage.ack(open);
+      assert.deepEqual(stage.drainIds(), ['b']);
+    });
+
+    it('S67: not for a later item of the same name', async () => {
+      const stage = set({ resultTtl: 1_000 });
+      stage.submit([{ itemId: 'a', key: 'z' }, after('b', 'a')]);
+      stage.nack(takeOnly(stage, 'a'), { kind: 'dead_letter' });
+      told(await stage.coordinator.admin.discard({ ...ALL, itemIds: ['a'] }, false));
+      stage.advance(60_000);
+      stage.submit([{ itemId: 'a', key: 'z' }]);
+      told(await stage.coordinator.admin.redrive(ALL));
+      assert.equal(await stage.state('b'), 'READY');
+    });
+
+    it('S67: what is redriven dies again with what it waits for', async () => {
+      const stage = set();
+      stage.submit([{ itemId: 'a', key: 'z' }, after('b', 'a')]);
+      stage.nack(takeOnly(stage, 'a'), { kind: 'dead_letter' });
+      told(await stage.coordinator.admin.redrive(ALL));
+      stage.nack(takeOnly(stage, 'a'), { kind: 'dead_letter' });
+      assert.equal(await deathOf(stage, 'b'), 'dependency');
     });
 
     it('at arrival: done and remembered is nothing to wait for, a dead letter is one at once', async () => {

@@ -427,6 +427,42 @@ export function policies(set: SetStage, world: World): void {
       assert.deepEqual(stage.nack(stage.take().turn).value, { retryAt: undefined, deadLettered: 1 });
     });
 
+    it('S631: retry: max_crashes bounds the attempts that ended with their lease', async () => {
+      const stage = set({ lease: 1_000, retry: { ...RETRY, initial: 0, max: 0, maxCrashes: 2 } });
+      stage.items('i');
+      const crash = () => {
+        stage.take();
+        stage.advance(1_000);
+      };
+      crash();
+      assert.equal(stage.nack(stage.take().turn).value.deadLettered, 0, 'a Nack is no crash');
+      crash();
+      const all = { queue: 'q', key: undefined, pageSize: 10, pageToken: '' };
+      const { deadLetters } = told(await stage.coordinator.admin.listDeadLetters(all));
+      assert.deepEqual(
+        deadLetters.map(({ cause, attempts }) => ({ cause, attempts })),
+        [{ cause: 'max_crashes', attempts: 3 }],
+      );
+      told(await stage.coordinator.admin.redrive({ queue: 'q', key: undefined, itemIds: [] }));
+      crash();
+      assert.equal(stage.await('i').value.state, 'waiting', 'Redrive begins again');
+    });
+
+    it('S631: a stream that broke is a crash; without max_crashes only max_attempts counts', async () => {
+      const stage = set({ retry: { ...RETRY, initial: 0, max: 0, maxAttempts: 3, maxCrashes: undefined } });
+      stage.items('i');
+      for (let attempt = 1; attempt < 4; attempt++) {
+        assert.equal(stage.await('i').value.state, 'waiting');
+        const stream = tied(stage.coordinator);
+        stream.take();
+        stream.close();
+        stage.advance(60_000);
+      }
+      const all = { queue: 'q', key: undefined, pageSize: 10, pageToken: '' };
+      const [letter] = told(await stage.coordinator.admin.listDeadLetters(all)).deadLetters;
+      assert.equal(letter?.cause, 'max_attempts');
+    });
+
     it('retry: full jitter stays between nothing and the back-off', () => {
       const stage = set({ retry: { ...RETRY, jitter: 'full' } });
       const delays = Array.from({ length: 50 }, (_, index) => {

@@ -115,7 +115,7 @@ describe('keyless items', () => {
       stage.nack('worker', { ...KEYLESS, token: token ?? 0, kind: 'dead_letter', error: 'no' });
     const parked = explain(stage);
     assert.deepEqual([parked.state, parked.waitingItems, parked.deadLetters], ['PARK', 3, 1]);
-    assert.match(parked.why, /1 PARK, 1 READY, 1 DELAY; item b is PARK: .*keyturn resume q ''/);
+    assert.match(parked.why, /1 PARK, 1 READY, 1 DELAY; item b is PARK: .*keyturn resume -- q ''/);
     assert.deepEqual([parked.attempts, parked.lastError], [1, 'no']);
   });
 

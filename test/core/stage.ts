@@ -225,7 +225,10 @@ export function lettersOf(walk: Result<Generator<undefined, DeadLetterPage> | un
   };
 }
 
-export type Told = Exclude<Effect, { kind: 'event' | 'slow' | 'notice' | 'replaced' | 'parcels' | 'awaits_far' }>;
+export type Told = Exclude<
+  Effect,
+  { kind: 'event' | 'slow' | 'unused_key' | 'notice' | 'replaced' | 'parcels' | 'awaits_far' }
+>;
 
 /** Somebody asked for it. */
 export function isAnswer(effect: Effect): effect is Told {

@@ -12,7 +12,7 @@ import { seedsOf } from '../support/runs.js';
 import { type Outcome, World } from './world.js';
 
 const { KEYTURN_CRASHES } = env;
-const CRASHES = Number(KEYTURN_CRASHES ?? 10);
+const CRASHES = Number(KEYTURN_CRASHES ?? 5);
 /** How many worlds there are at once: each waits for processes most of the time. */
 const AT_ONCE = 3;
 const AMOUNT = { usual: 6, fewest: AT_ONCE, time: 'wall' } as const;

@@ -2,11 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { healthOf } from '../cli/health.js';
 import { type Cleanup, type Ended, put, temporaryFolder, until } from '../cli/keyturn-process.js';
+import { MAIN } from '../support/main.js';
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 /** Its own settings only: not those of the machine that runs the tests. */
 const ENVIRONMENT: NodeJS.ProcessEnv = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_'))),

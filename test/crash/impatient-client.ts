@@ -33,6 +33,7 @@ export function impatientClient(address: string, plan: ClientPlan, ledger: Ledge
       ? new UnaryTransport({ connection, clock: systemClock, consumerId: name, margin: undefined })
       : new SessionTransport(
           {
+            address,
             sessionId: name,
             consumerId: name,
             ttl,

@@ -69,9 +69,9 @@ export class ObservedTransport implements Transport {
     const turn = turnOf(call);
     const caller = this.#callers.get(nameOf(turn));
     const isDone = call.abandoned !== true && caller !== undefined;
-    turns.settles(turn, false);
+    turns.settles(turn);
     if (isDone) items.doneKeys.mayBecomeDone(caller, textOf(call.result));
-    const answer = await this.#settled(turn, false, this.inner.deQueue(call, settings));
+    const answer = await this.#settled(turn, this.inner.deQueue(call, settings));
     account.note(`dequeued ${turn.token}`);
     if (isDone) items.doneKeys.done(caller, turn.token, textOf(call.result));
     return answer;
@@ -99,9 +99,9 @@ export class ObservedTransport implements Transport {
     const turn = turnOf(call);
     const tags = followUps.map(({ item }) => tagOf(item));
     const asked = next && turns.asks(next.queues, next.ticket);
-    turns.settles(turn, tags.length > 0);
+    turns.settles(turn);
     items.acking(turn, textOf(call.result), tags);
-    const answer = await this.#settled(turn, tags.length > 0, this.inner.ack(call, settings));
+    const answer = await this.#settled(turn, this.inner.ack(call, settings));
     items.acked(turn);
     this.#submitted(tags, answer.followUps);
     if (answer.next !== undefined && asked !== undefined) this.#acquired(answer.next, asked);
@@ -112,9 +112,9 @@ export class ObservedTransport implements Transport {
     const { turns, items } = this.ledger;
     const turn = turnOf(call);
     const { done = 0, kind } = call;
-    turns.settles(turn, false);
+    turns.settles(turn);
     items.nacking(turn, done);
-    const answer = await this.#settled(turn, false, this.inner.nack(call, settings));
+    const answer = await this.#settled(turn, this.inner.nack(call, settings));
     if (kind === 'retry') items.retried(turn, done);
     return answer;
   }
@@ -166,11 +166,11 @@ export class ObservedTransport implements Transport {
     }
   }
 
-  async #settled<A>(turn: TurnName, hasFollowUps: boolean, answer: Promise<A>): Promise<A> {
+  async #settled<A>(turn: TurnName, answer: Promise<A>): Promise<A> {
     try {
       return await answer;
     } catch (error) {
-      if (error instanceof TurnLostError) this.ledger.turns.refused(turn, error.loss, hasFollowUps);
+      if (error instanceof TurnLostError) this.ledger.turns.refused(turn, error.loss);
       throw error;
     }
   }

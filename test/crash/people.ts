@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Consumer,
   DeadLetter,
+  done,
   type FollowUp,
-  type Handled,
   type HeldKey,
   type ItemCall,
   ItemFailedError,
@@ -172,7 +172,7 @@ export class Person {
     };
   }
 
-  async #work(work: Work): Promise<Handled> {
+  async #work(work: Work): Promise<unknown> {
     for (const item of work.items)
       if (item.headers !== undefined && item.headers.size > 0 && item.headers.get('tag') !== tagOf(item))
         this.stage.ledger.account.broken(`${tagOf(item)} has the headers of ${item.headers.get('tag')}`);
@@ -195,18 +195,18 @@ export class Person {
     }
   }
 
-  #verdict({ token, items, queue }: Work): Handled {
+  #verdict({ token, items, queue }: Work): unknown {
     const { chance, stage } = this;
     const result = new TextEncoder().encode(`turn ${queue} ${token}`);
     if (stage.isCalm || chance.in100(70)) {
       if (stage.isCalm || chance.in100(80)) return result;
-      return { result, followUps: this.#followUps() };
+      return done(result, { followUps: this.#followUps() });
     }
-    const done = items.length > 1 ? chance.int(0, 1) : 0;
+    const first = { done: items.length > 1 ? chance.int(0, 1) : 0 };
     throw chance.of<() => Error>(
       () => new Error('failed'),
-      () => new RetryLater(chance.int(0, 200), 'later', { done }),
-      () => new Release('somebody else', { done }),
+      () => new RetryLater(chance.int(0, 200), 'later', first),
+      () => new Release('somebody else', first),
       () => new DeadLetter('never'),
     )();
   }

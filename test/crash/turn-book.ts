@@ -25,8 +25,6 @@ interface Lane {
   /** The largest tokens that were given, and that began to act. */
   given: number;
   begun: number;
-  /** The largest token of which it was asked that it end by an Ack with follow-ups. */
-  withFollowUps: number;
   readonly runs: Set<Run>;
 }
 
@@ -134,9 +132,7 @@ export class TurnBook {
   }
 
   /** Its holder asks that it end. */
-  settles(turn: TurnName, hasFollowUps: boolean): void {
-    const lane = this.#lane(turn);
-    if (hasFollowUps) lane.withFollowUps = Math.max(lane.withFollowUps, turn.token);
+  settles(turn: TurnName): void {
     const given = this.#given.get(nameOf(turn));
     if (given !== undefined) given.isSettling = true;
   }
@@ -152,13 +148,10 @@ export class TurnBook {
   }
 
   /** The end that its holder asked for is refused, because the turn is not live. */
-  refused(turn: TurnName, cause: string, hasFollowUps: boolean): void {
+  refused(turn: TurnName, cause: string): void {
     this.account.note(`refused ${told(turn)} ${cause}`);
     const given = this.#given.get(nameOf(turn));
-    if (given === undefined) return;
-    // Of the settlements of a key only the newest that has follow-ups remembers them (S18).
-    const isOvertaken = hasFollowUps && cause === 'settled' && this.#lane(turn).withFollowUps > turn.token;
-    if (given.isGivenUp || isOvertaken) return;
+    if (given === undefined || given.isGivenUp) return;
     const later = this.#later(turn);
     if (this.strictness === 'store away' && cause === 'unknown' && later >= TURNS_THAT_BURY)
       return this.account.note(`forgotten ${told(turn)} after ${later} others`);
@@ -221,7 +214,7 @@ export class TurnBook {
     const name = key === '' ? `${queue}/ ${token}` : `${queue}/${key}`;
     const known = this.#lanes.get(name);
     if (known !== undefined) return known;
-    const lane: Lane = { given: 0, begun: 0, withFollowUps: 0, runs: new Set() };
+    const lane: Lane = { given: 0, begun: 0, runs: new Set() };
     this.#lanes.set(name, lane);
     return lane;
   }

@@ -11,7 +11,8 @@ import { connect, type Keyturn } from '@keyturn/client';
 import { parseAllDocuments } from 'yaml';
 import { keyturn, ServeProcess } from '../cli/serve-process.js';
 import { yamlFile } from '../config/yaml-file.js';
-import { ROOT, read } from '../project/repository.js';
+import { read } from '../project/repository.js';
+import { MAIN } from '../support/main.js';
 import { needs } from '../support/needed-program.js';
 import { refusalOf, release, tokens } from './release.js';
 import { at, complaints, folderFor, HELM, manifests, VALIDATE, valuesFile } from './tools.js';
@@ -23,7 +24,6 @@ function blockOfThePage(heading: string, first: string): string {
   return block.find((text) => text.startsWith(first)) ?? fail(`no block begins with ${first}`);
 }
 
-const MAIN = join(ROOT, 'dist/src/main.js');
 /** Its commands are ours; those of a cluster do nothing here. */
 const COMMANDS = `set -e; keyturn() { '${process.execPath}' '${MAIN}' "$@"; }; kubectl() { :; }; helm() { :; }`;
 

@@ -2,6 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'yaml';
+import { KEEPALIVE_GROUP } from '../../src/config/keepalive-settings.js';
 import { LIMITS_GROUP } from '../../src/config/limit-settings.js';
 import { POLICY_GROUP } from '../../src/config/policy-settings.js';
 import { SERVER_SETTINGS } from '../../src/config/server-settings.js';
@@ -22,7 +23,8 @@ const NOT_IN_VALUES = ['data_dir', 'http_listen', 'listen', 'registry', 'store']
 test('the schema knows every setting that a chart may say, and no other', () => {
   const process = settings(SERVER_SETTINGS).filter((name) => !NOT_IN_VALUES.includes(name));
   const config = at(schema, 'properties', 'config', 'properties');
-  deepEqual(names(config), [...process, 'default', 'limits', 'queues'].sort());
+  deepEqual(names(config), [...process, 'default', 'limits', 'queues', 'session_keepalive'].sort());
+  deepEqual(names(at(config, 'session_keepalive', 'properties')), settings(KEEPALIVE_GROUP.table));
   deepEqual(names(at(config, 'limits', 'properties')), settings(LIMITS_GROUP.table));
   deepEqual(names(at(schema, 'definitions', 'policy', 'properties')), settings(POLICY_GROUP.table));
 });

@@ -6,12 +6,13 @@
 import { get } from 'node:http';
 import type { TestContext } from 'node:test';
 import { setTimeout as pass } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { parse } from 'yaml';
 import { ROOT, read } from '../project/repository.js';
+import { MAIN } from '../support/main.js';
 import { NodeProcess } from '../support/node-process.js';
 import { at, list } from './tools.js';
 
-const MAIN = new URL('../../src/main.js', import.meta.url);
 /** The pod's address: another one of this machine than that of its loopback. */
 const POD_ADDRESS = '127.0.0.2';
 /** What kubelet leaves to a sidecar when the grace period is over. */
@@ -68,7 +69,7 @@ export class Pod {
     const args = list(at(container, 'args')).map((word) =>
       word === '/etc/keyturn/keyturn.yaml' ? `${ROOT}deploy/kustomize/sidecar/keyturn.yaml` : String(word),
     );
-    this.sidecar = new NodeProcess(t, MAIN, { args, env: { ...variables(), ...env } });
+    this.sidecar = new NodeProcess(t, pathToFileURL(MAIN), { args, env: { ...variables(), ...env } });
     void this.sidecar.ended.then((how) => this.events.push(`sidecar ended: ${how}`));
   }
 

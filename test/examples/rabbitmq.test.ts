@@ -63,7 +63,7 @@ describe('the example worker for RabbitMQ', { ...needs(RABBITMQ), timeout: 240_0
     const here = await scene(t, 'coalesce');
     const { crew, ledger, env } = here;
     for (let n = 0; n < 3; n++) crew.hire({ ...env, RENDER_MS: '20' });
-    const [messages, photos] = [300, 12];
+    const [messages, photos] = [150, 12];
     const publishedAt = new Map<string, number>();
     const broker = await connectBroker(amqpUrl);
     t.after(() => broker.close());
@@ -78,7 +78,7 @@ describe('the example worker for RabbitMQ', { ...needs(RABBITMQ), timeout: 240_0
       publishedAt.set(photo, Date.now());
       channel.sendToQueue('coalesce', Buffer.from(photo), { messageId: String(n) });
       // Photos change while others of them are in work: some arrive early, some late.
-      if (n % 60 === 59) await crew.until('a part is done', () => crew.acked > n - 60);
+      if (n % 50 === 49) await crew.until('a part is done', () => crew.acked > n - 50);
     }
     await crew.until('every message is acked', () => crew.acked === messages);
     const [done, declined] = [crew.count('done'), crew.count('declined')];

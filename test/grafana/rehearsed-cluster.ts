@@ -45,12 +45,12 @@ export class RehearsedCluster {
     return [this.first.http, this.second.http];
   }
 
-  /** The second one dies, the first takes its partitions, and gives some back when it has come again. */
+  /** The second one dies, the first takes its partitions, and gives some back when the second comes back. */
   async loseOne(prometheus: Prometheus): Promise<void> {
     const open = `sum(keyturn_cluster_partitions{instance="${this.first.http}", state="open"})`;
     const opened = async () => (await prometheus.query(open, Date.now() / 1_000))[0]?.points[0]?.[1];
     // A counter has to be seen before it grows.
-    await eventually('Prometheus has seen the first member', async () => (await opened()) === 0);
+    await eventually('Prometheus has seen the first member', async () => ((await opened()) ?? PARTITIONS) < PARTITIONS);
     await this.second.kill();
     await eventually('the first member has all partitions', async () => (await opened()) === PARTITIONS);
     await this.second.startAgain();

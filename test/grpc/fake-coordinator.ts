@@ -56,7 +56,15 @@ export class FakeCoordinator implements Coordinator {
   };
 
   stats(): CoordinatorStats {
-    return { queues: [], sessions: 0, waitingCalls: 0, payloadBytes: 0, payloadLimit: 0 };
+    return {
+      queues: [],
+      sessions: 0,
+      waitingCalls: 0,
+      payloadBytes: 0,
+      payloadLimit: 0,
+      memoryBytes: 0,
+      memoryLimit: 0,
+    };
   }
 
   statsInSlices(): Promise<CoordinatorStanding> {

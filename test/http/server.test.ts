@@ -153,6 +153,33 @@ describe('the life of the server', () => {
     await assert.rejects(fetch(`http://127.0.0.1:${server.port}/healthz`));
   });
 
+  for (const [host, status] of [
+    ['localhost', 200],
+    ['127.0.0.1:1', 200],
+    ['[::1]', 200],
+    ['Metrics.Example:80', 200],
+    ['evil.example', 421],
+    ['127.0.0.1.evil.example', 421],
+    ['', 421],
+  ] as const)
+    test(`S587: with names, asked for as ${JSON.stringify(host)}: ${status}`, async (t) => {
+      const { port } = await listening(t, { names: new Set(['metrics.example']) });
+      const answer = await raw(port, `GET /metrics HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`, 'open');
+      assert.equal(answer.split(' ')[1], String(status));
+      assert.equal(answer.includes('a 1'), status === 200);
+      if (status !== 200) assert.match(answer, /name it in http_hosts/);
+    });
+
+  test('S587: two Host headers are refused', async (t) => {
+    const { port } = await listening(t, { names: new Set() });
+    const answer = await raw(
+      port,
+      'GET /metrics HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\nconnection: close\r\n\r\n',
+      'open',
+    );
+    assert.match(answer, /^HTTP\/1\.1 4\d\d /);
+  });
+
   test('stopping twice is harmless', async (t) => {
     const server = await listening(t);
     server.forceStop();

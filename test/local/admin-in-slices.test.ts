@@ -21,6 +21,8 @@ import { MemoryDisk } from '../support/memory-journal.js';
 /** Letters looked at in one go. */
 const SLICE = 5_000;
 const LETTERS = 3 * SLICE;
+/** Letters put back or removed in one go. */
+const CHANGED = 1_000;
 const ALL: ItemChoice = { queue: QUEUE, key: undefined, itemIds: [] };
 
 function submit(coordinator: LocalCoordinator, items: Parameters<typeof newItem>[0][]): void {
@@ -88,6 +90,37 @@ for (const [what, ask] of [
     assert.ok(listed.ok);
     const waiting = what === 'Redrive' ? LETTERS : 0;
     assert.equal(listed.value.queues.find(({ name }) => name === QUEUE)?.waitingItems, waiting);
+  });
+}
+
+for (const [what, ask] of [
+  ['Redrive', ({ admin }: LocalCoordinator) => admin.redrive(ALL)],
+  ['Discard', ({ admin }: LocalCoordinator) => admin.discard(ALL, false)],
+] as const) {
+  test(`S625: what a slice of a ${what} changed is written before the next one: no batch has many of them`, async (t) => {
+    const count = 8_000;
+    const disk = new MemoryDisk();
+    const { clock, coordinator } = await withLetters(t, count, { durable: true }, disk);
+    await settled(clock, () => coordinator.stats().journal?.unwritten === 0);
+    let largest = 0;
+    disk.fate = (_, { length }) => {
+      largest = Math.max(largest, length);
+      // Slower than a slice.
+      const gate = deferred();
+      clock.after(1, gate.resolve);
+      return { does: 'wait', until: gate.promise };
+    };
+    let done: Changed | undefined;
+    void ask(coordinator).then((result) => {
+      done = result.ok ? result.value : assert.fail();
+    });
+    await settled(clock, () => {
+      for (let i = 0; i < 5; i++) clock.turn();
+      clock.advance(1);
+      return done !== undefined;
+    });
+    assert.equal(done?.done, count);
+    assert.ok(largest > 0 && largest <= 3 * CHANGED, `${largest} rows in one batch`);
   });
 }
 

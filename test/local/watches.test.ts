@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { CoordinatorEvent, Watch } from '../../src/coordinator.js';
 import { Watches } from '../../src/local/watches.js';
+import { localCoordinator } from '../support/local-coordinator.js';
 
 /** Events kept for a reader. */
 const BUFFER = 1_000;
@@ -155,4 +156,15 @@ describe('those who watch events', () => {
     watch.stop();
     assert.equal(reader.ended, 1);
   });
+});
+
+it('S590: a tenth of the places is kept for those who may operate everything', (t) => {
+  const { admin } = localCoordinator(t, { limits: { watchers: 20 } });
+  const watch = (isGuest: boolean) => admin.watch(undefined, undefined, { isGuest, wake() {}, end() {} }).ok;
+  const opened = (isGuest: boolean) => {
+    let count = 0;
+    while (watch(isGuest)) count += 1;
+    return count;
+  };
+  assert.deepEqual([opened(true), opened(false)], [18, 2]);
 });

@@ -4,10 +4,9 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { ROOT } from '../project/repository.js';
+import { MAIN } from '../support/main.js';
 import { DURABLE_QUEUE, MEMORY_QUEUE, TURN_QUEUE } from './plan.js';
 
-const MAIN = join(ROOT, 'dist', 'src', 'main.js');
 const LONGEST_START_MS = 30_000;
 
 /** What a dead worker had is tried again soon, and as often as workers are killed. */

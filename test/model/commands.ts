@@ -99,7 +99,8 @@ export type CallCommand =
 export type PeopleCommand =
   | { readonly type: 'cancel'; readonly call: number; readonly leave: boolean }
   | { readonly type: 'again'; readonly call: number }
-  | { readonly type: 'evict' | 'resumeKey'; readonly queue: QueueName; readonly key: string }
+  | { readonly type: 'resumeKey'; readonly queue: QueueName; readonly key: string }
+  | { readonly type: 'evict'; readonly queue: QueueName; readonly key: string; readonly discard: boolean }
   | { readonly type: 'pause' | 'resume'; readonly queue: QueueName }
   | { readonly type: 'maxInFlight'; readonly queue: QueueName; readonly most: number | undefined }
   | { readonly type: 'rate'; readonly queue: QueueName; readonly rate: Policy['rate'] }
@@ -287,7 +288,7 @@ const commands = {
   await: fc.record({ type: fc.constant('await' as const), on, queue, id: oneOf(...IDS), wait }),
   cancel: fc.record({ type: fc.constant('cancel' as const), call: fc.nat(4), leave: fc.boolean() }),
   again: fc.record({ type: fc.constant('again' as const), call: fc.nat(6) }),
-  evict: fc.record({ type: fc.constant('evict' as const), queue, key }),
+  evict: fc.record({ type: fc.constant('evict' as const), queue, key, discard: oneOf(false, false, true) }),
   resumeKey: fc.record({ type: fc.constant('resumeKey' as const), queue, key: oneOf(...KEYS, '') }),
   pause: fc.record({ type: oneOf('pause' as const, 'resume' as const, 'resume' as const), queue }),
   maxInFlight: fc.record({ type: fc.constant('maxInFlight' as const), queue, most: oneOf(undefined, 1, 3) }),
@@ -333,6 +334,8 @@ const policyPart: fc.Arbitrary<Partial<Policy>> = fc
     retry: oneOf(
       { maxAttempts: 10, initial: 1_013, factor: 2, max: 30_029, jitter: 'none' as const },
       { maxAttempts: 1, initial: 1_013, factor: 2, max: 30_029, jitter: 'none' as const },
+      { maxAttempts: 10, maxCrashes: 1, initial: 1_013, factor: 2, max: 30_029, jitter: 'none' as const },
+      { maxAttempts: 3, maxCrashes: 2, initial: 503, factor: 3, max: 1_021, jitter: 'none' as const },
       { maxAttempts: 2, initial: 503, factor: 3, max: 1_021, jitter: 'none' as const },
     ),
     onDeadLetter: oneOf('skip' as const, 'skip' as const, 'park' as const),

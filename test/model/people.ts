@@ -17,7 +17,7 @@ import { IDS, KEYS } from './commands.js';
 import type { Explained, Reference } from './reference.js';
 
 export interface People {
-  evict(queue: string, key: string): unknown;
+  evict(queue: string, key: string, discard: boolean): unknown;
   resumeKey(queue: string, key: string): unknown;
   setPaused(queue: string, paused: boolean): unknown;
   setMaxInFlight(queue: string, most: number | undefined): unknown;
@@ -57,10 +57,10 @@ function told<T>(result: Result<T>): T {
 export function realPeople(coordinator: Coordinator, ledger: Ledger): People {
   const { admin } = coordinator;
   return {
-    async evict(queue, key) {
+    async evict(queue, key, discard) {
       ledger.claimEndOf(queue, key, 'EvictHolder');
-      const { evicted, token, itemsReturned } = told(await admin.evictHolder(queue, key));
-      return { evicted, token, itemsReturned };
+      const { evicted, token, itemsReturned, itemsDiscarded } = told(await admin.evictHolder(queue, key, discard));
+      return { evicted, token, itemsReturned, itemsDiscarded };
     },
     resumeKey: async (queue, key) => told(await admin.resumeKey(queue, key)).resumed,
     setPaused: async (queue, paused) => told(await (paused ? admin.pauseQueue(queue) : admin.resumeQueue(queue))),
@@ -112,7 +112,7 @@ function explained({ state, holder, line, deadLetters }: KeyExplanation): Explai
 
 export function modelPeople(reference: Reference): People {
   return {
-    evict: (queue, key) => reference.evictHolder(queue, key),
+    evict: (queue, key, discard) => reference.evictHolder(queue, key, discard),
     resumeKey: (queue, key) => reference.resumeKey(queue, key),
     setPaused: (queue, paused) => reference.setPaused(queue, paused),
     setMaxInFlight: (queue, most) => reference.setMaxInFlight(queue, most),

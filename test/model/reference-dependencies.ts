@@ -118,3 +118,19 @@ export class Arrived {
     }
   }
 }
+
+/** S67: what an item came after, as far as that goes back with it or is open. Of items of one key the line decides. */
+export function awaitedAgain(world: World, item: ItemRecord, back: readonly ItemRecord[]): ItemRef[] {
+  const { queue, content, serial, submittedAt } = item;
+  return (content.after ?? []).filter((ref) => {
+    const together = ref.queue === queue.name ? back.find(({ id }) => id === ref.itemId) : undefined;
+    const other = together ?? world.findItem(world.queue(ref.queue), ref.itemId);
+    if (other === undefined || !(other === together || isOpen(other))) return false;
+    if (other.queue === queue && content.key !== '' && other.content.key === content.key) return false;
+    return other.serial < serial || other.submittedAt === submittedAt;
+  });
+}
+
+function isOpen({ state }: ItemRecord): boolean {
+  return state === 'waiting' || state === 'in_flight';
+}

@@ -13,7 +13,7 @@ import type {
 } from '../../src/coordinator.js';
 import { bytesOfPayload } from '../../src/core/contract/payload.js';
 import { Arrived, type Wanted, waitsWrongly } from './reference-dependencies.js';
-import { type Freed, lackOf, limit, mayNotWait, needOf, neverFits, weightOf } from './reference-room.js';
+import { type Freed, lackOf, limit, mayNotWait, needOf, neverFits, weightOfRecord } from './reference-room.js';
 import {
   delayedUntil,
   type ItemRecord,
@@ -77,13 +77,15 @@ export function checkFollowUps(world: World, lane: Lane, followUps: readonly Fol
   // In the order of the call, not queue by queue.
   const inOrder = followUps.flatMap(({ queue }) => wanted.get(queue)?.shift() ?? []);
   if (waitsWrongly(world, inOrder)) return BAD;
-  return followUps.length === 0 ? undefined : lackOf(world, needOf(world, inOrder, freedBy(world, lane)));
+  if (followUps.length === 0) return undefined;
+  const need = needOf(world, inOrder, freedBy(world, lane));
+  return neverFits(world, need) ? BAD : lackOf(world, need);
 }
 
 function freedBy(world: World, lane: Lane): Freed {
   const ends = (lane.turn?.items ?? []).filter((item) => item.state === 'in_flight');
   const restsThen = lane.line.length === 0 && delayedUntil(lane) <= world.now;
-  return { bytes: ends.reduce((sum, { content }) => sum + weightOf(content), 0), lane: restsThen ? lane : undefined };
+  return { bytes: ends.reduce((sum, item) => sum + weightOfRecord(item), 0), lane: restsThen ? lane : undefined };
 }
 
 interface ForRoom {
@@ -222,6 +224,7 @@ function newRecord(world: World, queue: ModelQueue, content: NewItem, id: string
     serial: ++world.serial,
     state: 'waiting',
     attempts: 0,
+    crashes: 0,
     notBefore: content.delay === 0 ? 0 : Math.ceil(world.now + content.delay),
     cameBack: false,
     after: [...(content.after ?? [])],

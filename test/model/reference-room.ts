@@ -28,7 +28,18 @@ function itemsOf(world: World): ItemRecord[] {
 
 function payloadBytes(world: World): number {
   const kept = itemsOf(world).filter((item) => !isFinished(item));
-  return kept.reduce((sum, { content }) => sum + weightOf(content), 0);
+  return kept.reduce((sum, item) => sum + weightOfRecord(item), 0);
+}
+
+/** S591. */
+export function weightOfRecord({ content, lastError = '' }: ItemRecord): number {
+  return weightOf(content) + lastError.length;
+}
+
+/** S591: as much of it as fits. */
+export function noteError(world: World, item: ItemRecord, error: string): void {
+  const used = payloadBytes(world) - (item.lastError?.length ?? 0);
+  item.lastError = error.slice(0, Math.max(0, world.settings.limits.payloadMemoryBytes - used));
 }
 
 function isBusy(world: World, lane: Lane): boolean {

@@ -3,6 +3,7 @@ import type {
   AckAnswer,
   AckRequest,
   AcquireAnswer,
+  FollowUp,
   NackAnswer,
   NackRequest,
   Refusal,
@@ -55,13 +56,18 @@ function repeatAck(
 ): Waiting {
   const ended = lane?.settlements.find((one) => one.token === request.token);
   const followUps = ended?.answer as readonly SubmitResult[] | undefined; // what settleDone stored
-  const forgotten = hadFollowUps(ended) && ended !== lane?.settlements.findLast(hadFollowUps);
-  if (ended?.call !== 'ack' || followUps === undefined || forgotten) {
+  if (ended?.call !== 'ack' || followUps === undefined) {
     const { queue, key } = request;
     reply.refuse({ kind: 'turn_lost', queue, key, cause: ended?.cause ?? 'unknown' });
     return undefined;
   }
-  return goOn(world, followUps, request, reply, stream);
+  const isKept = !hadFollowUps(ended) || ended === lane?.settlements.findLast(hadFollowUps);
+  return goOn(world, isKept ? followUps : request.followUps.map(toldById), request, reply, stream);
+}
+
+/** S18: its Ack was accepted; what it became is not kept. */
+function toldById({ item }: FollowUp): SubmitResult {
+  return { decision: 'accept', itemId: item.itemId ?? '', supersededId: undefined };
 }
 
 /** Of the settlements of a key the newest of these is the one that remembers what they became (S18). */

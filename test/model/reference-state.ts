@@ -31,6 +31,7 @@ export interface ItemRecord {
   readonly serial: number;
   state: ItemState;
   attempts: number;
+  crashes: number;
   /** Not handed out before this moment: its delay, or its back-off. */
   notBefore: number;
   cameBack: boolean;

@@ -13,6 +13,7 @@ import type {
 } from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
 import { type End, isSame } from './reference-dependencies.js';
+import { noteError } from './reference-room.js';
 import { leaves, notifyLost, takes, warn } from './reference-sessions.js';
 import {
   type CallerEntry,
@@ -354,7 +355,7 @@ export class World {
     item.after = [];
     item.doomed = true;
     const ended = end === 'dead' ? 'became a dead letter' : `was ${end}`;
-    item.lastError = `item ${itemId} of queue ${queue}, which had to be done before it, ${ended}`;
+    noteError(this, item, `item ${itemId} of queue ${queue}, which had to be done before it, ${ended}`);
     const { policy, dead } = item.queue;
     const stops = policy.onDeadLetter === 'park' && lane.key !== '';
     if (stops || dead.length >= policy.maxDeadLetters) return this.changed(lane);
@@ -519,17 +520,26 @@ export class World {
     else this.#giveBackUnseen(lane, givenBack(turn));
   }
 
-  #giveBackUnseen(lane: Lane, how: HowItEnded): number {
+  #giveBackUnseen(lane: Lane, how: HowItEnded, discard = false): number {
     const { items } = this.endTurn(lane, how);
-    return this.#giveBack(
-      lane,
-      items.filter((item) => this.#revive(lane, item)),
-    );
+    const back = items.filter((item) => this.#revive(lane, item));
+    return discard ? this.#drop(lane, back) : this.#giveBack(lane, back);
+  }
+
+  /** S588: what would go back. */
+  #drop(lane: Lane, items: readonly ItemRecord[]): number {
+    for (const item of items) {
+      item.attempts -= 1;
+      this.finish(lane.queue, item, 'discarded', undefined);
+    }
+    this.changed(lane);
+    return items.length;
   }
 
   /** S22: what is held for a ticket was handed to nobody. */
-  takeAway(lane: Lane, how: HowItEnded): number {
-    return lane.turn?.heldForTicket === undefined ? this.release(lane, how) : this.#giveBackUnseen(lane, how);
+  takeAway(lane: Lane, how: HowItEnded, discard = false): number {
+    if (lane.turn?.heldForTicket !== undefined) return this.#giveBackUnseen(lane, how, discard);
+    return discard ? this.#drop(lane, this.#unfinished(this.endTurn(lane, how))) : this.release(lane, how);
   }
 
   /** at_most_once: it was done because it was handed out, and it was not. Once that is forgotten, it stays done. */
@@ -645,7 +655,7 @@ export class World {
   #expire(lane: Lane, turn: LiveTurn): void {
     if (lane.turn !== turn) return;
     if (turn.heldForTicket !== undefined) this.takeAway(lane, { cause: 'lease_expired' });
-    else this.retry(lane, { cause: 'lease_expired' }, 'lease expired', undefined);
+    else this.retry(lane, { cause: 'lease_expired' }, `lease expired (held by ${turn.consumerId})`, 'crash');
     this.promote(lane);
   }
 
@@ -694,23 +704,33 @@ export class World {
   }
 
   /** Items go back for another attempt, or die. */
-  retry(lane: Lane, how: HowItEnded, error: string, delay: number | undefined): { retryAt?: number; dead: number } {
+  retry(
+    lane: Lane,
+    how: HowItEnded,
+    error: string,
+    delay: number | 'crash' | undefined,
+  ): { retryAt?: number; dead: number } {
     const items = this.#unfinished(this.endTurn(lane, how));
-    for (const item of items) item.lastError = error;
-    const { maxAttempts } = lane.queue.policy.retry;
-    const dead = this.#die(lane, items, (item) => (item.attempts >= maxAttempts ? 'max_attempts' : undefined));
+    for (const item of items) noteError(this, item, error);
+    const isCrash = delay === 'crash';
+    for (const item of items) item.crashes += isCrash ? 1 : 0;
+    const { maxAttempts, maxCrashes = maxAttempts } = lane.queue.policy.retry;
+    const dead = this.#die(lane, items, ({ attempts, crashes }) => {
+      if (attempts >= maxAttempts) return 'max_attempts';
+      return isCrash && crashes >= maxCrashes ? 'max_crashes' : undefined;
+    });
     const back = items.filter((item) => item.state !== 'dead');
     const head = back[0];
     // A key that stops has no back-off: whoever resumes it wants it to go on.
     if (head !== undefined && lane.parked === undefined)
-      head.notBefore = Math.ceil(this.#now + (delay ?? this.#backOff(lane, head)));
+      head.notBefore = Math.ceil(this.#now + ((isCrash ? undefined : delay) ?? this.#backOff(lane, head)));
     this.putBack(lane, back);
     return head === undefined || lane.parked !== undefined ? { dead } : { retryAt: head.notBefore, dead };
   }
 
   refuseForGood(lane: Lane, how: HowItEnded, error: string): number {
     const items = this.#unfinished(this.endTurn(lane, how));
-    for (const item of items) item.lastError = error;
+    for (const item of items) noteError(this, item, error);
     const dead = this.#die(lane, items, () => 'refused');
     this.putBack(
       lane,
@@ -756,8 +776,12 @@ export class World {
       item.state = 'waiting';
       item.cameBack = true;
     }
+    let hasWaiting = false;
     for (const item of items.toSorted((one, other) => one.serial - other.serial)) {
-      const place = lane.line.findIndex((entry) => entry.kind === 'caller' || entry.serial > item.serial);
+      hasWaiting ||= item.after.length > 0 || item.doomed;
+      const isOlder = (entry: Entry) => entry.kind === 'item' && entry.serial < item.serial;
+      const first = lane.line.findIndex((entry) => !isOlder(entry));
+      const place = hasWaiting ? lane.line.findLastIndex(isOlder) + 1 : first;
       lane.line.splice(place < 0 ? lane.line.length : place, 0, item);
     }
     this.changed(lane);

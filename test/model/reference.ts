@@ -16,6 +16,7 @@ import type {
 } from '../../src/coordinator.js';
 import type { Clock } from '../../src/local/clock.js';
 import { deQueue, enQueue } from './reference-callers.js';
+import { awaitedAgain } from './reference-dependencies.js';
 import { acquire } from './reference-dispatch.js';
 import { awaitItem, stateOfItem, submit } from './reference-items.js';
 import { streamCalls } from './reference-sessions.js';
@@ -30,6 +31,13 @@ import {
   stateOf,
 } from './reference-state.js';
 import { World } from './reference-world.js';
+
+interface Evicted {
+  readonly evicted: boolean;
+  readonly token: number;
+  readonly itemsReturned: number;
+  readonly itemsDiscarded: number;
+}
 
 export class Reference implements Calls, Pick<Coordinator, 'openSession'> {
   readonly #world: World;
@@ -70,13 +78,14 @@ export class Reference implements Calls, Pick<Coordinator, 'openSession'> {
 
   // ---- what people do
 
-  evictHolder(queue: string, key: string): { evicted: boolean; token: number; itemsReturned: number } {
+  evictHolder(queue: string, key: string, discard: boolean): Evicted {
     return this.#world.step(() => {
       const lane = this.#lane(queue, key);
       const { turn } = lane;
-      if (turn === undefined) return { evicted: false, token: 0, itemsReturned: 0 };
-      const itemsReturned = this.#world.takeAway(lane, { cause: 'evicted' });
-      return { evicted: true, token: turn.token, itemsReturned };
+      if (turn === undefined) return { evicted: false, token: 0, itemsReturned: 0, itemsDiscarded: 0 };
+      const items = this.#world.takeAway(lane, { cause: 'evicted' }, discard);
+      const done = { evicted: true, token: turn.token };
+      return { ...done, itemsReturned: discard ? 0 : items, itemsDiscarded: discard ? items : 0 };
     });
   }
 
@@ -152,12 +161,11 @@ export class Reference implements Calls, Pick<Coordinator, 'openSession'> {
   /** Before what came later, in their order; keys become ready in that order too. */
   #putFirst(name: string, items: readonly ItemRecord[]): void {
     const queue = this.#world.queue(name);
+    for (const item of items)
+      Object.assign(item, { attempts: 0, crashes: 0, notBefore: 0, after: awaitedAgain(this.#world, item, items) });
     for (const group of inLanes(items)) {
       const key = group[0]?.content.key ?? '';
       const lane = key === '' ? this.#world.newLane(queue, '') : this.#world.lane(queue, key);
-      for (const item of group) {
-        Object.assign(item, { attempts: 0, notBefore: 0 });
-      }
       this.#world.putBack(lane, group);
     }
   }

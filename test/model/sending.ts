@@ -46,7 +46,7 @@ export async function apply(one: Side, command: Command): Promise<unknown> {
     case 'advance':
       return one.clock.advance(command.ms);
     case 'evict':
-      return people.evict(command.queue, command.key);
+      return people.evict(command.queue, command.key, command.discard);
     case 'resumeKey':
       return people.resumeKey(command.queue, command.key);
     case 'pause':

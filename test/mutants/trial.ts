@@ -4,6 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { SHIPPED_MAIN } from '../support/main.js';
 import type { PutIn } from './module-hooks.js';
 
 export type Outcome =
@@ -36,6 +37,7 @@ export function tried({ files, env, mutant, folder, limitMs }: Trial): Promise<O
   const child = spawn(process.execPath, [...reporter, new URL('run-files.js', import.meta.url).pathname, ...files], {
     env: {
       ...ownEnv(),
+      KEYTURN_SIDECAR_MAIN: SHIPPED_MAIN,
       ...env,
       ...putIn,
       NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB} --import=${here('put-in.js')}`,

@@ -46,6 +46,8 @@ const CONTRACT: Readonly<Record<string, readonly [type: string, ...labels: strin
   keyturn_waiting_calls: ['gauge'],
   keyturn_payload_bytes: ['gauge'],
   keyturn_payload_limit_bytes: ['gauge'],
+  keyturn_memory_bytes: ['gauge'],
+  keyturn_memory_limit_bytes: ['gauge'],
   keyturn_ready: ['gauge'],
   keyturn_admin_changes_total: ['counter', 'call'],
   keyturn_internal_errors_total: ['counter'],
@@ -142,6 +144,8 @@ const EVERYTHING: CoordinatorStats = {
   waitingCalls: 3,
   payloadBytes: 4_096,
   payloadLimit: 8_192,
+  memoryBytes: 16_000,
+  memoryLimit: 32_768,
   journal: JOURNAL,
 };
 
@@ -252,6 +256,8 @@ test('the numbers of the process', async () => {
   for (const [name, value] of [
     ['keyturn_payload_bytes', 4_096],
     ['keyturn_payload_limit_bytes', 8_192],
+    ['keyturn_memory_bytes', 16_000],
+    ['keyturn_memory_limit_bytes', 32_768],
     ['keyturn_ready', 0],
     ['keyturn_certificate_end_timestamp_seconds', 27],
     ['keyturn_certificate_begin_timestamp_seconds', 26.5],

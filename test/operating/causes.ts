@@ -101,6 +101,23 @@ export const CAUSES: readonly Cause[] = [
     },
   },
   {
+    alerts: ['FollowUpsHeldUp'],
+    what: 'an Ack has a follow-up to a queue of another group that is full; then a worker takes what is there',
+    at: 'holding',
+    isShort: true,
+    async bring({ client }) {
+      await client.submit({ queue: 'narrow', items: [{ key: 'customer-7' }] });
+      await client.submit({ queue: 'orders', items: [{ key: 'customer-7' }] });
+      const { deliveries } = await client.acquire({ queues: ['orders'] });
+      const followUps = [{ queue: 'narrow', item: { key: 'customer-7' } }];
+      for (const { turn } of deliveries) await client.ack({ ...turn, followUps });
+      return async () => {
+        const taken = await client.acquire({ queues: ['narrow'] });
+        for (const { turn } of taken.deliveries) await client.ack({ ...turn });
+      };
+    },
+  },
+  {
     alerts: ['MembersFlap'],
     what: 'another home is killed and started again, again and again; then it lives',
     at: 'flapped',

@@ -38,6 +38,8 @@ export const QUESTIONS: Readonly<Record<string, string>> = {
   keyturn_waiting_calls: 'How many calls are held open?',
   keyturn_payload_bytes: 'How full is the memory for payloads?',
   keyturn_payload_limit_bytes: 'When are payloads refused (`memory_full`)?',
+  keyturn_memory_bytes: 'How full is the memory for everything that is held?',
+  keyturn_memory_limit_bytes: 'When is whatever would hold more refused (`memory_full`)?',
   keyturn_ready: 'Does it take work? What /readyz says.',
   keyturn_certificate_end_timestamp_seconds: 'When do clients stop connecting, unless it is replaced?',
   keyturn_certificate_begin_timestamp_seconds: 'How long do certificates live here: is a replacement overdue?',
@@ -57,6 +59,7 @@ export const QUESTIONS: Readonly<Record<string, string>> = {
   keyturn_cluster_forwarded_calls_total: 'How much goes a second way, and to whom?',
   keyturn_cluster_follow_ups_on_their_way:
     'Does what goes from one group to another arrive, or does something hold it up?',
+  keyturn_cluster_follow_ups_held_up_seconds: 'Is there no room where follow-ups go? The log says where, and why.',
   keyturn_cluster_moves_total: 'How often do partitions change their home as planned?',
   keyturn_cluster_failover_seconds:
     'For how long did work stand still after the death of a sidecar, its `cluster.session` not counted?',
@@ -84,6 +87,7 @@ export const WHEN: Readonly<Record<string, string>> = {
   keyturn_cluster_store_fell_back_total: IN_CLUSTER,
   keyturn_cluster_forwarded_calls_total: `${IN_CLUSTER}, after the first such call`,
   keyturn_cluster_follow_ups_on_their_way: IN_CLUSTER,
+  keyturn_cluster_follow_ups_held_up_seconds: IN_CLUSTER,
   keyturn_cluster_moves_total: IN_CLUSTER,
   keyturn_cluster_failover_seconds: IN_CLUSTER,
   keyturn_store_write_seconds: IN_CLUSTER,

@@ -89,7 +89,10 @@ export class CertificateFiles {
 export const FOUR_HOURS = 4 * 3_600_000;
 
 type Maker = (folder: string, cleanup: Cleanup) => Promise<Rehearsed>;
-type Differs = Partial<Pick<SidecarPlan, 'runBy' | 'node'>> & { readonly settings?: object; readonly tls?: TlsOptions };
+type Differs = Partial<Pick<SidecarPlan, 'runBy' | 'preload'>> & {
+  readonly settings?: object;
+  readonly tls?: TlsOptions;
+};
 
 /** `slower` unset: without load. */
 async function start(
@@ -126,7 +129,7 @@ async function inCluster(folder: string, cleanup: Cleanup, own: object, withHome
     const settings = { store: redis.url, cluster: { partitions: 4, session: '1s', replicas: 0, ...cluster } };
     const sidecar = await OperatedSidecar.start({
       folder: at,
-      settings: { ...settings, queues: { orders: { durable: true } } },
+      settings: { ...settings, queues: { orders: { durable: true }, narrow: { durable: true, max_waiting: 1 } } },
     });
     cleanup.after(() => sidecar.end());
     return sidecar;
@@ -147,11 +150,12 @@ const MAKERS = {
   gateway: (folder, cleanup) => inCluster(folder, cleanup, { weight: 0 }, true),
   home: (folder, cleanup) => inCluster(folder, cleanup, {}, false),
   flapped: (folder, cleanup) => inCluster(folder, cleanup, {}, true),
+  holding: (folder, cleanup) => inCluster(folder, cleanup, {}, false),
   filling: withDevice,
   tls: async (folder, cleanup) => {
     const certificates = await CertificateFiles.make(folder, FOUR_HOURS);
     const { cert, key, client: tls } = certificates;
-    const more = { settings: { tls: { cert, key } }, tls, node: ['--import', FAILING_INSIDE] };
+    const more = { settings: { tls: { cert, key } }, tls, preload: FAILING_INSIDE };
     return { ...(await start(folder, cleanup, 8, more)), certificates };
   },
 } satisfies Readonly<Record<string, Maker>>;

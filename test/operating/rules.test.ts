@@ -17,6 +17,7 @@ const NAMES = [
   'DeadLetters',
   'DiskWillFill',
   'EventLoopBlocked',
+  'FollowUpsHeldUp',
   'GroupWithoutLeader',
   'InternalErrors',
   'JournalFailing',

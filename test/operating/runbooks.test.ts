@@ -4,7 +4,8 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { connect } from '@keyturn/client';
-import { keyturn, startKeyturn, temporaryFolder } from '../cli/keyturn-process.js';
+import { command } from '../cli/in-process.js';
+import { startKeyturn, temporaryFolder } from '../cli/keyturn-process.js';
 import { ROOT, read } from '../project/repository.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
@@ -13,7 +14,6 @@ import { OperatedSidecar } from './sidecar.js';
 const FOLDER = 'docs/runbooks';
 /** Of the system, where an operator has them: they are not run here. */
 const OTHERS: ReadonlySet<string> = new Set(['curl', 'df', 'dmesg', 'iostat', 'openssl']);
-const LOOKS = /^keyturn (--version|queues|keys|explain|watch|serve|data|dead-letters list)\b/;
 const SETTINGS = { queues: { orders: { durable: true, on_dead_letter: 'park' } } };
 
 interface Command {
@@ -47,7 +47,7 @@ test('the commands of keyturn for clusters do what the runbook says they do', ne
   const lines = new Set(COMMANDS.map(({ line }) => line).filter((line) => OF_CLUSTERS.test(line)));
   assert.deepEqual([...lines].sort(), ['keyturn cluster', 'keyturn cluster restore all']);
   for (const line of lines) {
-    const { exitCode, stdout, stderr } = await keyturn([...line.split(' ').slice(1), '--address', sidecar.grpc]);
+    const { exitCode, stdout, stderr } = await command([...line.split(' ').slice(1), '--address', sidecar.grpc]);
     // The store has everything, so there is nothing to restore, and that is what it says.
     if (line.includes('restore')) assert.match(stderr, /nothing to restore/);
     else assert.deepEqual([exitCode, stderr, /PARTITION/i.test(stdout)], [0, '', true]);
@@ -59,13 +59,7 @@ test('the commands of keyturn do what the runbook says they do', async (t) => {
   const own = COMMANDS.map(({ line }) => line).filter((line) => line.startsWith('keyturn '));
   const lines = new Set(own.filter((line) => !OF_CLUSTERS.test(line)));
   assert.ok(lines.size > 20);
-  // They start a process each: those that only look at a time, a few of them.
-  const looking = [...lines].filter((line) => LOOKS.test(line));
-  const next = async (): Promise<void> => {
-    for (let line = looking.shift(); line !== undefined; line = looking.shift()) await stage.run(line);
-  };
-  await Promise.all([next(), next(), next()]);
-  for (const line of lines) if (!LOOKS.test(line)) await stage.run(line);
+  for (const line of lines) await stage.run(line);
 });
 
 interface Stage {
@@ -112,7 +106,7 @@ async function open(t: TestContext): Promise<Stage> {
       // Nobody holds the turn of a parked key: it is told so.
       // Nor does anybody lead.
       const codes = words[0] === 'evict' || words[0] === 'leader' ? [0, 1] : [0];
-      const { exitCode, stderr } = await keyturn(words);
+      const { exitCode, stderr } = await command(words);
       assert.ok(codes.includes(exitCode ?? -1), `${line}: ${stderr}`);
     },
   };

@@ -8,7 +8,7 @@
 import { parse } from 'yaml';
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const AGE = /(keyturn_(?:oldest_ready|leader_vacant)_seconds > )(\d+)/g;
+const AGE = /(keyturn_(?:oldest_ready|leader_vacant|cluster_follow_ups_held_up)_seconds > )(\d+)/g;
 
 /** @param rules text of a rules file. @returns one that says the same in `factor`-th of the time */
 export function shortened(rules: string, factor: number): string {

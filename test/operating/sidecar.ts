@@ -5,9 +5,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { ROOT } from '../project/repository.js';
+import { MAIN, SHIPPED_MAIN } from '../support/main.js';
 
-const MAIN = join(ROOT, 'dist', 'src', 'main.js');
 /** Its own settings only: not those of the machine that runs this. */
 const ENVIRONMENT: NodeJS.ProcessEnv = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('KEYTURN_'))),
@@ -25,8 +24,8 @@ export interface SidecarPlan {
   readonly httpListen?: string;
   /** Words before the program and its arguments: what it is run by. */
   readonly runBy?: readonly string[];
-  /** Options of Node. */
-  readonly node?: readonly string[];
+  /** A module that Node loads before, and that changes modules of the sidecar. */
+  readonly preload?: string;
 }
 
 export class OperatedSidecar {
@@ -63,12 +62,14 @@ export class OperatedSidecar {
   }
 
   async startAgain(): Promise<void> {
-    const { folder, settings, runBy = [], node = [] } = this.plan;
+    const { folder, settings, runBy = [], preload } = this.plan;
     const config = join(folder, 'keyturn.yaml');
     // JSON is YAML.
     writeFileSync(config, JSON.stringify(settings));
     const listen = ['--listen', this.#grpc, '--http-listen', this.#http];
-    const [program = '', ...args] = [...runBy, process.execPath, ...node, MAIN, 'serve', '--config', config, ...listen];
+    // In a bundle it would find no module to change.
+    const main = preload === undefined ? [MAIN] : ['--import', preload, SHIPPED_MAIN];
+    const [program = '', ...args] = [...runBy, process.execPath, ...main, 'serve', '--config', config, ...listen];
     const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'], env: ENVIRONMENT });
     this.#child = child;
     await this.#untilListening(child);

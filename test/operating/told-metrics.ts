@@ -37,6 +37,7 @@ const CLUSTER: ClusterNumbers = {
   partitions: Object.fromEntries(PARTITION_STATES.map((state) => [state, 0])) as ClusterNumbers['partitions'],
   members: 1,
   parcels: 1,
+  heldUpFor: 2_000,
   forwarded: new Map([['host', 1]]),
 };
 const JOURNAL = { commit: histogram(), batchRows: histogram(), failures: 0, unwritten: 0, lastWrite: 1 };

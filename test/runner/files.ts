@@ -32,6 +32,7 @@ const WAITS = 'waits for processes of its own, and would hold up the files behin
 /** Of these rooms: files that need a process of their own, and why. */
 export const APART: Readonly<Record<string, string>> = {
   'test/core/memory.test.ts': 'looks at the heap of its process',
+  'test/clients/typescript/session-codec.test.ts': 'a sidecar changes how text is decoded in its whole process',
   'test/clients/typescript/tls.test.ts': CERTIFICATES,
   'test/config/tls.test.ts': CERTIFICATES,
   'test/grpc/access/certificates.test.ts': CERTIFICATES,
@@ -40,6 +41,7 @@ export const APART: Readonly<Record<string, string>> = {
   'test/bench/failover.test.ts': WAITS,
   'test/bench/load.test.ts': WAITS,
   'test/bench/new-rows.test.ts': WAITS,
+  'test/clients/typescript/address.test.ts': 'changes the environment of its process',
   'test/clients/typescript/application.test.ts': WAITS,
   'test/clients/typescript/crash.test.ts': WAITS,
   'test/clients/typescript/processes/clocks.test.ts': WAITS,

@@ -28,17 +28,29 @@ function report(line: Report): void {
 function countProcesses(of: string): void {
   subscribe('child_process', () => report({ file: of, processes: 1 }));
   for (const name of ['spawnSync', 'execSync', 'execFileSync'] as const)
-    replace(childProcess, name, () => report({ file: of, processes: 1 }));
+    replace([childProcess], name, () => report({ file: of, processes: 1 }));
 }
 
-/** Calls `seen` before each call of that function. */
-function replace(holder: object, name: string, seen: () => void): void {
-  const original: unknown = Reflect.get(holder, name);
-  if (typeof original !== 'function') return;
-  Reflect.set(holder, name, (...args: unknown[]): unknown => {
+/**
+ * Calls `seen` before each call of that function. While it runs the original stands in all its places: `match` of Node 20 looks for
+ * itself in `assert`, also where `assert.strict` is called.
+ */
+function replace(places: readonly object[], name: string, seen: () => void): void {
+  const originals = places.map((place): unknown => Reflect.get(place, name));
+  const put = (values: readonly unknown[]): void => {
+    for (const [at, place] of places.entries()) Reflect.set(place, name, values[at]);
+  };
+  const counting = originals.map((original) => (...args: unknown[]): unknown => {
+    if (typeof original !== 'function') throw new TypeError(`${name} is no function`);
     seen();
-    return Reflect.apply(original, holder, args);
+    put(originals);
+    try {
+      return Reflect.apply(original, undefined, args);
+    } finally {
+      put(counting);
+    }
   });
+  put(counting);
 }
 
 const ASSERTIONS = ['ok', 'equal', 'notEqual', 'strictEqual', 'notStrictEqual', 'deepEqual', 'deepStrictEqual'].concat([
@@ -69,8 +81,7 @@ if (log !== undefined && file !== undefined && isMainThread) {
   if (env[OF_FILE] === undefined) {
     env[OF_FILE] = file;
     let assertions = 0;
-    for (const holder of [assert, strict])
-      for (const name of ASSERTIONS) replace(holder, name, () => (assertions += 1));
+    for (const name of ASSERTIONS) replace([assert, strict], name, () => (assertions += 1));
     process.on('exit', () => {
       const { own, below } = processorSeconds();
       report({ file, processes: 1, wall: performance.now() / 1_000, own, below, assertions });

@@ -2,7 +2,7 @@
 import { ClusterMember } from '../../src/cluster/member/member.js';
 import { Rerouting } from '../../src/cluster/member/rerouting.js';
 import { FollowedRoutes } from '../../src/cluster/partitions/followed-routes.js';
-import { policyAt, settingsOf } from '../../src/cluster/partitions/partition-settings.js';
+import { policiesIn, settingsOf } from '../../src/cluster/partitions/partition-settings.js';
 import type { HomeEntry } from '../../src/cluster/registry/registry.js';
 import type { ClusterRecord } from '../../src/cluster/store/cluster-store.js';
 import { FORMAT } from '../../src/cluster/store/format.js';
@@ -151,7 +151,7 @@ export class SimProcess {
           seed: chance.int(0, 1_000_000),
         }),
       routes: this.routes,
-      policyAt: (queue, partition) => policyAt(settings, this.routes.now.map, partition, queue),
+      ...policiesIn(settings, () => this.routes.now.map),
       rerouted: () => world.note(`${name} follows routes ${this.routes.version}`),
       connect: (home) => world.connect(this, home),
       handedOver: (partition, to, shutFor) => world.handedOver(this, to.id, partition, shutFor),

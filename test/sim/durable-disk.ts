@@ -41,8 +41,6 @@ export class SimulatedDisk extends MemoryDisk {
   readonly #tokenBatch = new Map<number, number>();
   /** The largest token of each key that was ever written, and all of them. */
   readonly #laneTokens = new Map<string, Set<number>>();
-  /** The largest token of each key that was ever written as ended by an Ack with follow-ups. */
-  readonly #lastWithFollowUps = new Map<string, number>();
   readonly #doneKeys = new Set<string>();
   readonly #paused = new Set<string>();
   readonly #parked = new Set<string>();
@@ -80,11 +78,6 @@ export class SimulatedDisk extends MemoryDisk {
     let after = 0;
     for (const other of this.#laneTokens.get(`${queue}/${key}`) ?? []) if (other > token) after += 1;
     return after;
-  }
-
-  /** Whether a larger token of this key was ever written as ended by an Ack with follow-ups. */
-  ackedWithFollowUpsAfter(queue: string, key: string, token: number): boolean {
-    return (this.#lastWithFollowUps.get(`${queue}/${key}`) ?? 0) > token;
   }
 
   wasDone(queue: string, key: string, idempotencyKey: string): boolean {
@@ -193,9 +186,6 @@ export class SimulatedDisk extends MemoryDisk {
     const tokens = this.#laneTokens.get(lane);
     if (tokens === undefined) this.#laneTokens.set(lane, new Set([row.token]));
     else tokens.add(row.token);
-    if (row.state !== 'ended' || row.ending.ended !== 'settled' || row.ending.call !== 'ack') return;
-    if (row.ending.followUps === undefined || row.ending.followUps.length === 0) return;
-    this.#lastWithFollowUps.set(lane, Math.max(row.token, this.#lastWithFollowUps.get(lane) ?? 0));
   }
 
   #delete(id: Extract<RowChange, { delete: unknown }>['delete']): void {

@@ -174,7 +174,6 @@ export abstract class Person {
         if (next !== undefined) this.take(answer.next?.deliveries ?? [], asked, next.lease);
       },
       () => items.acking(hold.items, result),
-      followUps.length > 0,
     );
   }
 
@@ -219,7 +218,6 @@ export abstract class Person {
     send: Send<T>,
     hear: (answer: T) => void,
     before: () => void = () => undefined,
-    hasFollowUps = false,
   ): void {
     const { turns, book, chance } = this.world;
     if (hold.settling !== undefined || hold.ended !== undefined) return;
@@ -229,15 +227,12 @@ export abstract class Person {
     const isRemembered = () => {
       const later = book.disk.tokensAfter(turn.queue, turn.key, turn.token);
       const isKept = book.queue(turn.queue).remembers && !hold.maybe && hold.kind === 'strict';
-      const isForgotten = hasFollowUps && book.disk.ackedWithFollowUpsAfter(turn.queue, turn.key, turn.token);
-      return isKept && later < 7 && !isForgotten;
+      return isKept && later < 7;
     };
     let sent = 0;
     const refused = (why: Refusal) => {
       if (why.kind !== 'turn_lost') return this.unexpected(asking, why);
       if (answered) book.check(!isRemembered(), () => `${asking.what} was OK, and now it is ${why.cause}`);
-      // Its follow-ups are remembered until another Ack of its key has some (S18).
-      else if (hasFollowUps && why.cause === 'settled' && !isRemembered()) hold.ended ??= book.stamp(hold.kind);
       else turns.lost(hold, why.cause, wasSafe && (sent === 1 || book.queue(turn.queue).remembers), how);
     };
     const once = () =>

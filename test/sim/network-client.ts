@@ -30,6 +30,7 @@ export class Client {
     this.promises = new Promises((line) => log(`${name} ${line}`));
     this.#channel = new Channel(process, network, chance);
     const settings = {
+      address: name,
       sessionId: name,
       consumerId: name,
       ttl,

@@ -2,7 +2,7 @@
 import { Application } from '#client/application';
 import type { Consumer } from '#client/consume/consumer';
 import type { Work } from '#client/consume/options';
-import { DeadLetter, type Handled, Release, RetryLater } from '#client/consume/verdict';
+import { DeadLetter, Release, RetryLater } from '#client/consume/verdict';
 import { type HeldKey, withTurn } from '#client/consume/with-turn';
 import { result } from '#client/produce/results';
 import { SubmitManyError, submitMany } from '#client/produce/submit';
@@ -99,7 +99,7 @@ export class Person {
 
   async #consume(): Promise<void> {
     const { chance } = this;
-    const handler = async (work: Work): Promise<Handled> => {
+    const handler = async (work: Work): Promise<unknown> => {
       await this.#work(work, idsOf(work));
       return this.#verdict(work);
     };
@@ -116,7 +116,7 @@ export class Person {
     await done;
   }
 
-  #verdict({ items }: Work): Handled {
+  #verdict({ items }: Work): Uint8Array | undefined {
     const { chance } = this;
     if (chance.in100(80)) return chance.in100(50) ? new TextEncoder().encode('done') : undefined;
     const done = items.length > 1 ? 1 : 0;

@@ -8,7 +8,7 @@ import type { Gate } from '../../src/local/gate.js';
 import { HomeCoordinator } from '../../src/local/home.js';
 import { promptClock, promptJournal } from './prompt-journal.js';
 
-export const PARTITIONS = 64;
+export const PARTITIONS = 16;
 const OPEN: Gate = { until: Number.POSITIVE_INFINITY, mayAnswer: () => true };
 
 export function clusterOf(

@@ -1,10 +1,21 @@
 /**
- * A journal that is kept in Maps, on a disk that outlives it: open the disk again to see what a restart finds. Writes
- * can be made to fail, to be torn, or to wait, at the port where a real disk would.
+ * A journal that is kept in Maps, on a disk that outlives it: open the disk again to see what a restart reads of the bytes that
+ * were written. Writes can be made to fail, to be torn, or to wait, at the port where a real disk would.
  */
 import { Buffer } from 'node:buffer';
 import { bytesOfPayload } from '../../src/core/contract/payload.js';
-import { type Content, type Row, type RowChange, type RowId, TABLES } from '../../src/core/contract/rows.js';
+import {
+  type Content,
+  type ItemRow,
+  type Row,
+  type RowChange,
+  type RowId,
+  TABLES,
+} from '../../src/core/contract/rows.js';
+import { ByteReader } from '../../src/local/journal/codec/byte-reader.js';
+import { ByteWriter } from '../../src/local/journal/codec/byte-writer.js';
+import { readWholeItem, writeWholeItem } from '../../src/local/journal/codec/item-codec.js';
+import { keyOf, readRow, seedOf, writeRow } from '../../src/local/journal/codec/row-codec.js';
 import { type Journal, JournalError, type JournalPast, type JournalProblem } from '../../src/local/journal/journal.js';
 
 /** What happens to a write. */
@@ -16,6 +27,10 @@ export type Fate =
   | { readonly does: 'tear'; readonly applied: boolean; readonly problem?: JournalProblem }
   /** It has its fate when `until` is settled; it is not there before. */
   | { readonly does: 'wait'; readonly until: Promise<unknown>; readonly then?: Fate };
+
+/** Of all disks: a row is written and read in one step. */
+const writer = new ByteWriter();
+const reader = new ByteReader();
 
 /** A disk as one process after another has it. */
 export class MemoryDisk {
@@ -93,14 +108,12 @@ export class MemoryDisk {
     return { ...row, content: structuredClone(this.#contents.get(row.seq)) };
   }
 
-  #put(row: Row): void {
-    if (row.table !== 'items' || row.state !== 'open') {
-      if (row.table === 'items') this.#contents.delete(row.seq);
-      this.#rows.set(nameOf(row), structuredClone(row));
-      return;
-    }
-    if (row.content !== undefined) this.#contents.set(row.seq, row.content);
-    this.#rows.set(nameOf(row), structuredClone({ ...row, content: undefined }));
+  #put(put: Row): void {
+    const row = readAgain(put);
+    const isOpen = row.table === 'items' && row.state === 'open';
+    if (isOpen && row.content !== undefined) this.#contents.set(row.seq, row.content);
+    else if (row.table === 'items') this.#contents.delete(row.seq);
+    this.#rows.set(nameOf(row), isOpen ? { ...row, content: undefined } : row);
   }
 
   #delete(id: RowId): void {
@@ -193,8 +206,25 @@ function copy(change: RowChange): RowChange {
   if (!('put' in change)) return change;
   const row = change.put;
   if (row.table !== 'items' || row.state !== 'open') return { put: structuredClone(row) };
-  if (row.content === undefined) throw new TypeError(`item ${row.seq} is written without its content`);
-  return { put: structuredClone({ ...row, content: plainContent(row.content) }) };
+  return { put: structuredClone({ ...row, content: plainContent(contentOf(row)) }) };
+}
+
+function contentOf({ seq, content }: ItemRow): Content {
+  if (content === undefined) throw new TypeError(`item ${seq} is written without its content`);
+  return content;
+}
+
+/** What a start reads of the bytes of a row: no more than is written of it. */
+function readAgain(row: Row): Row {
+  const key = keyOf(row);
+  writer.reset();
+  if (row.table !== 'items' || row.state !== 'open') writeRow(writer, row, key);
+  else writeWholeItem(writer, row, contentOf(row), seedOf('items', row.seq));
+  const bytes = writer.end();
+  reader.show({ bytes, size: bytes.length });
+  return row.table === 'items'
+    ? readWholeItem(reader, row.seq, seedOf('items', row.seq))
+    : readRow(reader, row.table, key);
 }
 
 /** As it is read back; a Buffer may be a window on a pool of 8 KiB, and a clone would hold all of it. */

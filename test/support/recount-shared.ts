@@ -4,7 +4,16 @@ import type { Core, SharedUse } from '../../src/core/core.js';
 
 /** @param cores all that have joined; between two steps */
 export function recountShared(shared: SharedUse, cores: readonly { readonly core: Core }[]): void {
-  const sum = { payloadBytes: 0, roomBytes: 0, busyLanes: 0, queues: 0, dependencies: 0, resultBytes: 0, idleLanes: 0 };
+  const sum = {
+    payloadBytes: 0,
+    roomBytes: 0,
+    busyLanes: 0,
+    queues: 0,
+    dependencies: 0,
+    resultBytes: 0,
+    idleLanes: 0,
+    memoryBytes: 0,
+  };
   const leaders = { groups: 0, candidates: 0, watchers: 0 };
   const waiting = { caller: 0, acquire: 0, room: 0, await_item: 0 };
   for (const { core } of cores) {
@@ -16,6 +25,7 @@ export function recountShared(shared: SharedUse, cores: readonly { readonly core
     sum.dependencies += inside.dependencies.size;
     sum.resultBytes += inside.results.bytes;
     sum.idleLanes += inside.idle.size;
+    sum.memoryBytes += inside.memoryBytes;
     leaders.groups += inside.leaders.groups.size;
     leaders.candidates += inside.leaders.candidates;
     leaders.watchers += inside.leaders.watchers;

@@ -3,7 +3,7 @@
  * core and believes no count: what is wrong is said in one sentence.
  */
 import assert from 'node:assert/strict';
-import { lacks, needOf } from '../../src/core/admission/capacity.js';
+import { lacks, needOfWaiter } from '../../src/core/admission/capacity.js';
 import { LANE_STATES } from '../../src/core/contract/model.js';
 import { weightOfItem } from '../../src/core/items/content.js';
 import { closedGate } from '../../src/core/lane/gates.js';
@@ -25,6 +25,7 @@ import { LOST, type Settlement } from '../../src/core/state/settlement.js';
 import { hasFollowUps, settledTokens, settlementOf } from '../../src/core/state/settlements.js';
 import type { CoreState } from '../../src/core/state/state.js';
 import { isLinked, type Link } from '../../src/core/structures/link.js';
+import { recountMemory } from './recount-memory.js';
 
 const NO_END = LOST.evicted;
 /** S18: so many of a key are remembered. */
@@ -88,6 +89,7 @@ class Recount {
     this.#leaders();
     this.#outgoing();
     equal(state.payloadBytes, this.#bytes, 'payload bytes');
+    equal(state.memoryBytes, recountMemory(state, weightOfItem), 'memory of everything that is held');
     this.#checkSessions();
     this.#checkTickets();
     this.#checkKeptRoom();
@@ -409,7 +411,7 @@ class Recount {
       );
     const [first] = queue.roomWaiters;
     if (first === undefined) return;
-    const need = needOf(this.state, queue, first.request, this.now);
+    const need = needOfWaiter(this.state, first, this.now);
     ok(
       'entries' in need && lacks(this.state, queue, need) !== undefined,
       `${queue.name}: nobody waits for room that is there`,

@@ -3,9 +3,16 @@ import { env } from 'node:process';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { assertRandom, checkRandom } from './random-property.js';
-import { type Amount, Rounds, runsOf, seedOf, seedsOf } from './runs.js';
+import { type Amount, Rounds, runsOf, seedOf, seedsOf, someOf } from './runs.js';
 
-const NAMES = ['KEYTURN_RUNS', 'KEYTURN_BUDGET_S', 'KEYTURN_SEED', 'KEYTURN_FIRST_SEED', 'KEYTURN_PATH'] as const;
+const NAMES = [
+  'KEYTURN_LOT',
+  'KEYTURN_RUNS',
+  'KEYTURN_BUDGET_S',
+  'KEYTURN_SEED',
+  'KEYTURN_FIRST_SEED',
+  'KEYTURN_PATH',
+] as const;
 /** Seconds that no test reaches, and that any round takes. */
 const [AMPLE, SCANT] = ['3600', '0.000000001'];
 
@@ -52,6 +59,26 @@ describe('how often a random test runs', () => {
     env['KEYTURN_BUDGET_S'] = SCANT;
     env['KEYTURN_RUNS'] = '7';
     assert.deepEqual([runsOf(120), countOf({ usual: 120 }), countOf({ usual: 120, fewest: 9 })], [7, 7, 9]);
+  });
+
+  it('for rows of a table: each of them once, or as many as the budget allows, by lot', () => {
+    const rows = ['a', 'b', 'c', 'd'];
+    const printed = new Printed();
+    const some = (lot: number, amount = {}) => {
+      env['KEYTURN_LOT'] = String(lot);
+      return [...someOf(printed, rows, (row) => `row ${row}`, amount)];
+    };
+    assert.deepEqual(some(1).toSorted(), rows);
+    env['KEYTURN_BUDGET_S'] = SCANT;
+    const firsts = Array.from({ length: 100 }, (_, lot) => some(lot + 1));
+    assert.deepEqual([...new Set(firsts.map(String))].toSorted(), rows);
+    assert.deepEqual(some(7), firsts[6]);
+    printed.lines.length = 0;
+    const ran = some(7, { fewest: 2 });
+    assert.equal(ran.length, 2);
+    const [line = ''] = printed.lines;
+    assert.match(line, /^ran 2 of 4 rounds in \d+\.\d s: the budget skipped 2 \(KEYTURN_LOT=7\) row/);
+    for (const row of rows) assert.equal(line.includes(`row ${row}`), !ran.includes(row));
   });
 
   it('the seeds that follow the first one, and prints what the budget skipped', () => {

@@ -4,14 +4,17 @@
  *
  * - `KEYTURN_RUNS=12`: exactly 12 rounds, and no budget
  * - `KEYTURN_BUDGET_S=30`: 30 s for each random test
+ * - `KEYTURN_LOT=7`: the same rows of a table of cases ({@link someOf})
  * - `KEYTURN_SEED=7`: the world of this seed alone; the scenarios of this seed
  * - `KEYTURN_FIRST_SEED=7`: seeds from 7 on until the budget is used up, as `npm run test:long` does
  */
+import { randomInt } from 'node:crypto';
 import { cpuUsage, env } from 'node:process';
 import type { TestContext } from 'node:test';
+import { Chance } from '../sim/random.js';
 
 /** Seconds of each random test in `npm test`. */
-const BUDGET_S = 3;
+const BUDGET_S = 1.5;
 
 export interface Amount {
   /** Rounds, if the budget suffices. */
@@ -50,6 +53,29 @@ export function* seedsOf(t: Pick<TestContext, 'diagnostic'>, first: number, amou
   } finally {
     t.diagnostic(stopped ? `stopped at KEYTURN_SEED=${seed}` : `${rounds.report} from seed ${begin} on`);
   }
+}
+
+/**
+ * Rows of a table of expensive cases, by lot, as many as the budget allows: each run draws others, and prints what it skipped.
+ * `KEYTURN_LOT` draws the same again.
+ *
+ * @param amount without a usual number: that is all of them
+ */
+export function* someOf<T>(
+  t: Pick<TestContext, 'diagnostic'>,
+  rows: readonly T[],
+  nameOf: (row: T) => string,
+  amount: Omit<Amount, 'usual'>,
+): Generator<T> {
+  const lot = numberOf('KEYTURN_LOT', Number.isSafeInteger) ?? randomInt(1, 1_000_000);
+  const chance = new Chance(lot);
+  const left = [...rows];
+  const rounds = new Rounds({ ...amount, usual: rows.length });
+  while (left.length > 0 && rounds.next()) {
+    const [row] = left.splice(chance.int(0, left.length - 1), 1);
+    if (row !== undefined) yield row;
+  }
+  t.diagnostic(`${rounds.report} (KEYTURN_LOT=${lot}) ${left.map(nameOf).join('; ')}`.trimEnd());
 }
 
 /** Counts the rounds of one random test and the time that they take. */
@@ -114,7 +140,7 @@ function seedIn(name: 'KEYTURN_SEED' | 'KEYTURN_FIRST_SEED'): number | undefined
 }
 
 function numberOf(
-  name: 'KEYTURN_RUNS' | 'KEYTURN_BUDGET_S',
+  name: 'KEYTURN_RUNS' | 'KEYTURN_BUDGET_S' | 'KEYTURN_LOT',
   isAllowed: (value: number) => boolean,
 ): number | undefined {
   const value = env[name];

@@ -108,8 +108,14 @@ type Method<Q, M> = (
 ) => ClientUnaryCall;
 
 /** One unary call of a generated client. Rejects with grpc-js's own error. */
-export function call<Q, M>(client: Client, method: Method<Q, M>, request: Q, timeout = 30_000): Promise<M> {
-  return start(client, method, request, timeout).answer;
+export function call<Q, M>(
+  client: Client,
+  method: Method<Q, M>,
+  request: Q,
+  timeout = 30_000,
+  metadata = new Metadata(),
+): Promise<M> {
+  return start(client, method, request, timeout, metadata).answer;
 }
 
 /** The same, for those who want to cancel it. */
@@ -118,11 +124,12 @@ export function start<Q, M>(
   method: Method<Q, M>,
   request: Q,
   timeout = 30_000,
+  metadata = new Metadata(),
 ): { readonly answer: Promise<M>; cancel(): void } {
   let started: ClientUnaryCall | undefined;
   const answer = new Promise<M>((resolve, reject) => {
     const options = { deadline: Date.now() + timeout };
-    started = method.call(client, request, new Metadata(), options, (error, message) => {
+    started = method.call(client, request, metadata, options, (error, message) => {
       if (error) reject(error);
       else resolve(message);
     });

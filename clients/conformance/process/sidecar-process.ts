@@ -8,7 +8,7 @@ import { watched } from './children.js';
 import { LogTail } from './log-tail.js';
 
 const ROOT = new URL('../../../../', import.meta.url);
-const MAIN = process.env['KEYTURN_SIDECAR_MAIN'] ?? fileURLToPath(new URL('dist/src/main.js', ROOT));
+const MAIN = process.env['KEYTURN_SIDECAR_MAIN'] ?? fileURLToPath(new URL('dist/bundle/main.js', ROOT));
 const WITH_PARENT = new URL('./ends-with-parent.js', import.meta.url).href;
 /** It only guards against hanging: on a busy machine a sidecar takes half a minute. */
 const STARTING_MS = 60_000;

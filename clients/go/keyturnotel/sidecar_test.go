@@ -46,7 +46,7 @@ func startSidecar(t *testing.T) string {
 	t.Helper()
 	main := os.Getenv("KEYTURN_SIDECAR_MAIN")
 	if main == "" {
-		main = filepath.Join(repository(), "dist", "src", "main.js")
+		main = filepath.Join(repository(), "dist", "bundle", "main.js")
 	}
 	settings := filepath.Join(t.TempDir(), "keyturn.yaml")
 	if err := os.WriteFile(settings, []byte(config), 0o600); err != nil {

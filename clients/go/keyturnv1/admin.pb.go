@@ -254,7 +254,9 @@ type Retry struct {
 	// The longest delay.
 	Max *durationpb.Duration `protobuf:"bytes,4,opt,name=max,proto3" json:"max,omitempty"`
 	// `full` or `none`.
-	Jitter        string `protobuf:"bytes,5,opt,name=jitter,proto3" json:"jitter,omitempty"`
+	Jitter string `protobuf:"bytes,5,opt,name=jitter,proto3" json:"jitter,omitempty"`
+	// Attempts that ended with the lease or the session before an item becomes a dead letter. Unset: as `max_attempts`.
+	MaxCrashes    *uint32 `protobuf:"varint,6,opt,name=max_crashes,json=maxCrashes,proto3,oneof" json:"max_crashes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -324,6 +326,13 @@ func (x *Retry) GetJitter() string {
 	return ""
 }
 
+func (x *Retry) GetMaxCrashes() uint32 {
+	if x != nil && x.MaxCrashes != nil {
+		return *x.MaxCrashes
+	}
+	return 0
+}
+
 // Policy is the settings of a queue, as they are in force.
 type Policy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -375,8 +384,14 @@ type Policy struct {
 	FlushCount uint32 `protobuf:"varint,23,opt,name=flush_count,json=flushCount,proto3" json:"flush_count,omitempty"`
 	// What becomes of an item when one that it waits for becomes a dead letter: `dead` or `run`.
 	OnDependencyDead string `protobuf:"bytes,24,opt,name=on_dependency_dead,json=onDependencyDead,proto3" json:"on_dependency_dead,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// In a cluster: queues of one group have one home. Empty: the queue is a group of its own.
+	Group string `protobuf:"bytes,25,opt,name=group,proto3" json:"group,omitempty"`
+	// In a cluster: over so many partitions the queue is spread, by key.
+	Spread uint32 `protobuf:"varint,26,opt,name=spread,proto3" json:"spread,omitempty"`
+	// A turn that is held for longer is written to the log. Unset: none is.
+	SlowHold      *durationpb.Duration `protobuf:"bytes,27,opt,name=slow_hold,json=slowHold,proto3" json:"slow_hold,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Policy) Reset() {
@@ -575,6 +590,27 @@ func (x *Policy) GetOnDependencyDead() string {
 		return x.OnDependencyDead
 	}
 	return ""
+}
+
+func (x *Policy) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *Policy) GetSpread() uint32 {
+	if x != nil {
+		return x.Spread
+	}
+	return 0
+}
+
+func (x *Policy) GetSlowHold() *durationpb.Duration {
+	if x != nil {
+		return x.SlowHold
+	}
+	return nil
 }
 
 // StateCount is the number of keys in one state.
@@ -806,7 +842,7 @@ type ListQueuesRequest struct {
 	// From the last answer.
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Only queues in which something is stuck: a key is parked, a person paused it, it has dead letters, or an entry of its
-	// lines waits for at least this long. 0 to 24 h. Unset: all queues.
+	// lines waits for at least this long and not every key with something to do is delayed. 0 to 24 h. Unset: all queues.
 	StuckFor *durationpb.Duration `protobuf:"bytes,4,opt,name=stuck_for,json=stuckFor,proto3" json:"stuck_for,omitempty"`
 	// Their policies are left out: for those who ask often, and of many.
 	WithoutPolicy bool `protobuf:"varint,5,opt,name=without_policy,json=withoutPolicy,proto3" json:"without_policy,omitempty"`
@@ -1769,7 +1805,7 @@ type GetItemResponse struct {
 	Token uint64 `protobuf:"varint,10,opt,name=token,proto3" json:"token,omitempty"`
 	// Dead: since when.
 	DiedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=died_at,json=diedAt,proto3" json:"died_at,omitempty"`
-	// Dead: `max_attempts`, `refused` or `dependency`, as of a dead letter.
+	// Dead: `max_attempts`, `max_crashes`, `refused` or `dependency`, as of a dead letter.
 	Cause string `protobuf:"bytes,12,opt,name=cause,proto3" json:"cause,omitempty"`
 	// Done: its result, when it was asked for.
 	Result []byte `protobuf:"bytes,13,opt,name=result,proto3" json:"result,omitempty"`
@@ -1942,7 +1978,9 @@ type EvictHolderRequest struct {
 	// The key.
 	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
 	// Why, for the audit: kept nowhere else. At most 256 bytes of UTF-8.
-	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Its items do not go back: they are discarded in the same step.
+	Discard       bool `protobuf:"varint,4,opt,name=discard,proto3" json:"discard,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1998,6 +2036,13 @@ func (x *EvictHolderRequest) GetReason() string {
 	return ""
 }
 
+func (x *EvictHolderRequest) GetDiscard() bool {
+	if x != nil {
+		return x.Discard
+	}
+	return false
+}
+
 // EvictHolderResponse tells what changed.
 type EvictHolderResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2010,9 +2055,11 @@ type EvictHolderResponse struct {
 	// Items that went back.
 	ItemsReturned uint32 `protobuf:"varint,4,opt,name=items_returned,json=itemsReturned,proto3" json:"items_returned,omitempty"`
 	// The state of the key now.
-	State         LaneState `protobuf:"varint,5,opt,name=state,proto3,enum=keyturn.v1.LaneState" json:"state,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	State LaneState `protobuf:"varint,5,opt,name=state,proto3,enum=keyturn.v1.LaneState" json:"state,omitempty"`
+	// Items that were discarded.
+	ItemsDiscarded uint32 `protobuf:"varint,6,opt,name=items_discarded,json=itemsDiscarded,proto3" json:"items_discarded,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *EvictHolderResponse) Reset() {
@@ -2078,6 +2125,13 @@ func (x *EvictHolderResponse) GetState() LaneState {
 		return x.State
 	}
 	return LaneState_LANE_STATE_UNSPECIFIED
+}
+
+func (x *EvictHolderResponse) GetItemsDiscarded() uint32 {
+	if x != nil {
+		return x.ItemsDiscarded
+	}
+	return 0
 }
 
 // RetryNowRequest names a key or an item.
@@ -2696,7 +2750,7 @@ func (x *SetLimitsResponse) GetUnavailable() []*Unavailable {
 // DeadLetterFilter lets dead letters through that fit everything that is set.
 type DeadLetterFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One of these: `max_attempts`, `refused`, `dependency`. None: any.
+	// One of these: `max_attempts`, `max_crashes`, `refused`, `dependency`. None: any.
 	Causes []string `protobuf:"bytes,1,rep,name=causes,proto3" json:"causes,omitempty"`
 	// Its last error has this in it, upper and lower case told apart. At most 256 bytes of UTF-8.
 	ErrorContains string `protobuf:"bytes,2,opt,name=error_contains,json=errorContains,proto3" json:"error_contains,omitempty"`
@@ -2861,7 +2915,7 @@ type DeadLetter struct {
 	LastError string `protobuf:"bytes,4,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
 	// When it became a dead letter.
 	DiedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=died_at,json=diedAt,proto3" json:"died_at,omitempty"`
-	// `max_attempts`, `refused`, or `dependency`: an item that had to be done before it became a dead letter.
+	// `max_attempts`, `max_crashes`, `refused`, or `dependency`: an item that had to be done before it became a dead letter.
 	Cause         string `protobuf:"bytes,6,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5258,13 +5312,16 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x04Rate\x12\x1d\n" +
 	"\n" +
 	"per_second\x18\x01 \x01(\x01R\tperSecond\x12\x14\n" +
-	"\x05burst\x18\x02 \x01(\rR\x05burst\"\xbc\x01\n" +
+	"\x05burst\x18\x02 \x01(\rR\x05burst\"\xf2\x01\n" +
 	"\x05Retry\x12!\n" +
 	"\fmax_attempts\x18\x01 \x01(\rR\vmaxAttempts\x123\n" +
 	"\ainitial\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\ainitial\x12\x16\n" +
 	"\x06factor\x18\x03 \x01(\x01R\x06factor\x12+\n" +
 	"\x03max\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x03max\x12\x16\n" +
-	"\x06jitter\x18\x05 \x01(\tR\x06jitter\"\x97\b\n" +
+	"\x06jitter\x18\x05 \x01(\tR\x06jitter\x12$\n" +
+	"\vmax_crashes\x18\x06 \x01(\rH\x00R\n" +
+	"maxCrashes\x88\x01\x01B\x0e\n" +
+	"\f_max_crashes\"\xfd\b\n" +
 	"\x06Policy\x12&\n" +
 	"\x0fwaiting_per_key\x18\x01 \x01(\tR\rwaitingPerKey\x12\x1b\n" +
 	"\twhen_full\x18\x02 \x01(\tR\bwhenFull\x12/\n" +
@@ -5296,7 +5353,10 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x0eflush_interval\x18\x16 \x01(\v2\x19.google.protobuf.DurationR\rflushInterval\x12\x1f\n" +
 	"\vflush_count\x18\x17 \x01(\rR\n" +
 	"flushCount\x12,\n" +
-	"\x12on_dependency_dead\x18\x18 \x01(\tR\x10onDependencyDead\"O\n" +
+	"\x12on_dependency_dead\x18\x18 \x01(\tR\x10onDependencyDead\x12\x14\n" +
+	"\x05group\x18\x19 \x01(\tR\x05group\x12\x16\n" +
+	"\x06spread\x18\x1a \x01(\rR\x06spread\x126\n" +
+	"\tslow_hold\x18\x1b \x01(\v2\x19.google.protobuf.DurationR\bslowHold\"O\n" +
 	"\n" +
 	"StateCount\x12+\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x15.keyturn.v1.LaneStateR\x05state\x12\x14\n" +
@@ -5419,18 +5479,20 @@ const file_keyturn_v1_admin_proto_rawDesc = "" +
 	"\x03why\x18\x0e \x01(\tR\x03why\x12\x19\n" +
 	"\btrace_id\x18\x0f \x01(\tR\atraceId\x12#\n" +
 	"\rpayload_bytes\x18\x10 \x01(\x04R\fpayloadBytes\x129\n" +
-	"\vunavailable\x18\x11 \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"T\n" +
+	"\vunavailable\x18\x11 \x03(\v2\x17.keyturn.v1.UnavailableR\vunavailable\"n\n" +
 	"\x12EvictHolderRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xba\x01\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x18\n" +
+	"\adiscard\x18\x04 \x01(\bR\adiscard\"\xe3\x01\n" +
 	"\x13EvictHolderResponse\x12\x18\n" +
 	"\aevicted\x18\x01 \x01(\bR\aevicted\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x1f\n" +
 	"\vconsumer_id\x18\x03 \x01(\tR\n" +
 	"consumerId\x12%\n" +
 	"\x0eitems_returned\x18\x04 \x01(\rR\ritemsReturned\x12+\n" +
-	"\x05state\x18\x05 \x01(\x0e2\x15.keyturn.v1.LaneStateR\x05state\"j\n" +
+	"\x05state\x18\x05 \x01(\x0e2\x15.keyturn.v1.LaneStateR\x05state\x12'\n" +
+	"\x0fitems_discarded\x18\x06 \x01(\rR\x0eitemsDiscarded\"j\n" +
 	"\x0fRetryNowRequest\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x17\n" +
@@ -5833,122 +5895,123 @@ var file_keyturn_v1_admin_proto_depIdxs = []int32{
 	65,  // 9: keyturn.v1.Policy.idempotency_ttl:type_name -> google.protobuf.Duration
 	65,  // 10: keyturn.v1.Policy.result_ttl:type_name -> google.protobuf.Duration
 	65,  // 11: keyturn.v1.Policy.flush_interval:type_name -> google.protobuf.Duration
-	0,   // 12: keyturn.v1.StateCount.state:type_name -> keyturn.v1.LaneState
-	4,   // 13: keyturn.v1.QueueInfo.policy:type_name -> keyturn.v1.Policy
-	5,   // 14: keyturn.v1.QueueInfo.states:type_name -> keyturn.v1.StateCount
-	65,  // 15: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
-	65,  // 16: keyturn.v1.ListQueuesRequest.stuck_for:type_name -> google.protobuf.Duration
-	6,   // 17: keyturn.v1.ListQueuesResponse.queues:type_name -> keyturn.v1.QueueInfo
-	66,  // 18: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
-	7,   // 19: keyturn.v1.ListQueuesResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	0,   // 20: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
-	0,   // 21: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
-	66,  // 22: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
-	11,  // 23: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
-	7,   // 24: keyturn.v1.ListKeysResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	66,  // 25: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
-	65,  // 26: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
-	66,  // 27: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
-	15,  // 28: keyturn.v1.Holder.held_items:type_name -> keyturn.v1.HeldItem
-	66,  // 29: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
-	67,  // 30: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
-	0,   // 31: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
-	66,  // 32: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
-	14,  // 33: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
-	16,  // 34: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
-	66,  // 35: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
-	7,   // 36: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	68,  // 37: keyturn.v1.GetItemResponse.state:type_name -> keyturn.v1.ItemState
-	69,  // 38: keyturn.v1.GetItemResponse.item:type_name -> keyturn.v1.Item
-	66,  // 39: keyturn.v1.GetItemResponse.not_before:type_name -> google.protobuf.Timestamp
-	67,  // 40: keyturn.v1.GetItemResponse.after:type_name -> keyturn.v1.ItemRef
-	66,  // 41: keyturn.v1.GetItemResponse.died_at:type_name -> google.protobuf.Timestamp
-	7,   // 42: keyturn.v1.GetItemResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	0,   // 43: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
-	66,  // 44: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
-	0,   // 45: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
-	0,   // 46: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
-	2,   // 47: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
-	2,   // 48: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
-	7,   // 49: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	66,  // 50: keyturn.v1.DeadLetterFilter.died_after:type_name -> google.protobuf.Timestamp
-	66,  // 51: keyturn.v1.DeadLetterFilter.died_before:type_name -> google.protobuf.Timestamp
-	32,  // 52: keyturn.v1.ListDeadLettersRequest.filter:type_name -> keyturn.v1.DeadLetterFilter
-	69,  // 53: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
-	66,  // 54: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
-	34,  // 55: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
-	7,   // 56: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	32,  // 57: keyturn.v1.RedriveRequest.filter:type_name -> keyturn.v1.DeadLetterFilter
-	66,  // 58: keyturn.v1.RedriveResponse.as_of:type_name -> google.protobuf.Timestamp
-	32,  // 59: keyturn.v1.DiscardRequest.filter:type_name -> keyturn.v1.DeadLetterFilter
-	66,  // 60: keyturn.v1.DiscardResponse.as_of:type_name -> google.protobuf.Timestamp
-	1,   // 61: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
-	66,  // 62: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
-	41,  // 63: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
-	66,  // 64: keyturn.v1.SessionTurn.since:type_name -> google.protobuf.Timestamp
-	66,  // 65: keyturn.v1.SessionInfo.broken_since:type_name -> google.protobuf.Timestamp
-	66,  // 66: keyturn.v1.SessionInfo.ends_at:type_name -> google.protobuf.Timestamp
-	44,  // 67: keyturn.v1.SessionInfo.held:type_name -> keyturn.v1.SessionTurn
-	45,  // 68: keyturn.v1.ListSessionsResponse.sessions:type_name -> keyturn.v1.SessionInfo
-	7,   // 69: keyturn.v1.ListSessionsResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	66,  // 70: keyturn.v1.GetServerResponse.started_at:type_name -> google.protobuf.Timestamp
-	66,  // 71: keyturn.v1.GetServerResponse.now:type_name -> google.protobuf.Timestamp
-	48,  // 72: keyturn.v1.GetServerResponse.rights:type_name -> keyturn.v1.Right
-	49,  // 73: keyturn.v1.GetServerResponse.limits:type_name -> keyturn.v1.LimitUse
-	52,  // 74: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
-	53,  // 75: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
-	7,   // 76: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
-	55,  // 77: keyturn.v1.GetClusterResponse.routes:type_name -> keyturn.v1.QueueRoute
-	65,  // 78: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
-	59,  // 79: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
-	55,  // 80: keyturn.v1.RouteQueueResponse.route:type_name -> keyturn.v1.QueueRoute
-	8,   // 81: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
-	10,  // 82: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
-	13,  // 83: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
-	18,  // 84: keyturn.v1.AdminService.GetItem:input_type -> keyturn.v1.GetItemRequest
-	20,  // 85: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
-	22,  // 86: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
-	24,  // 87: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
-	26,  // 88: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
-	28,  // 89: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
-	30,  // 90: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
-	33,  // 91: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
-	36,  // 92: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
-	38,  // 93: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
-	43,  // 94: keyturn.v1.AdminService.ListSessions:input_type -> keyturn.v1.ListSessionsRequest
-	47,  // 95: keyturn.v1.AdminService.GetServer:input_type -> keyturn.v1.GetServerRequest
-	51,  // 96: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
-	56,  // 97: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
-	58,  // 98: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
-	61,  // 99: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
-	63,  // 100: keyturn.v1.AdminService.RouteQueue:input_type -> keyturn.v1.RouteQueueRequest
-	40,  // 101: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
-	9,   // 102: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
-	12,  // 103: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
-	17,  // 104: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
-	19,  // 105: keyturn.v1.AdminService.GetItem:output_type -> keyturn.v1.GetItemResponse
-	21,  // 106: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
-	23,  // 107: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
-	25,  // 108: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
-	27,  // 109: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
-	29,  // 110: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
-	31,  // 111: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
-	35,  // 112: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
-	37,  // 113: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
-	39,  // 114: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
-	46,  // 115: keyturn.v1.AdminService.ListSessions:output_type -> keyturn.v1.ListSessionsResponse
-	50,  // 116: keyturn.v1.AdminService.GetServer:output_type -> keyturn.v1.GetServerResponse
-	54,  // 117: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
-	57,  // 118: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
-	60,  // 119: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
-	62,  // 120: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
-	64,  // 121: keyturn.v1.AdminService.RouteQueue:output_type -> keyturn.v1.RouteQueueResponse
-	42,  // 122: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
-	102, // [102:123] is the sub-list for method output_type
-	81,  // [81:102] is the sub-list for method input_type
-	81,  // [81:81] is the sub-list for extension type_name
-	81,  // [81:81] is the sub-list for extension extendee
-	0,   // [0:81] is the sub-list for field type_name
+	65,  // 12: keyturn.v1.Policy.slow_hold:type_name -> google.protobuf.Duration
+	0,   // 13: keyturn.v1.StateCount.state:type_name -> keyturn.v1.LaneState
+	4,   // 14: keyturn.v1.QueueInfo.policy:type_name -> keyturn.v1.Policy
+	5,   // 15: keyturn.v1.QueueInfo.states:type_name -> keyturn.v1.StateCount
+	65,  // 16: keyturn.v1.QueueInfo.oldest_waiting:type_name -> google.protobuf.Duration
+	65,  // 17: keyturn.v1.ListQueuesRequest.stuck_for:type_name -> google.protobuf.Duration
+	6,   // 18: keyturn.v1.ListQueuesResponse.queues:type_name -> keyturn.v1.QueueInfo
+	66,  // 19: keyturn.v1.ListQueuesResponse.startup_hold_until:type_name -> google.protobuf.Timestamp
+	7,   // 20: keyturn.v1.ListQueuesResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	0,   // 21: keyturn.v1.ListKeysRequest.state:type_name -> keyturn.v1.LaneState
+	0,   // 22: keyturn.v1.KeyInfo.state:type_name -> keyturn.v1.LaneState
+	66,  // 23: keyturn.v1.KeyInfo.since:type_name -> google.protobuf.Timestamp
+	11,  // 24: keyturn.v1.ListKeysResponse.keys:type_name -> keyturn.v1.KeyInfo
+	7,   // 25: keyturn.v1.ListKeysResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	66,  // 26: keyturn.v1.Holder.since:type_name -> google.protobuf.Timestamp
+	65,  // 27: keyturn.v1.Holder.lease_left:type_name -> google.protobuf.Duration
+	66,  // 28: keyturn.v1.Holder.session_broken_since:type_name -> google.protobuf.Timestamp
+	15,  // 29: keyturn.v1.Holder.held_items:type_name -> keyturn.v1.HeldItem
+	66,  // 30: keyturn.v1.LineEntry.since:type_name -> google.protobuf.Timestamp
+	67,  // 31: keyturn.v1.LineEntry.after:type_name -> keyturn.v1.ItemRef
+	0,   // 32: keyturn.v1.ExplainKeyResponse.state:type_name -> keyturn.v1.LaneState
+	66,  // 33: keyturn.v1.ExplainKeyResponse.since:type_name -> google.protobuf.Timestamp
+	14,  // 34: keyturn.v1.ExplainKeyResponse.holder:type_name -> keyturn.v1.Holder
+	16,  // 35: keyturn.v1.ExplainKeyResponse.line:type_name -> keyturn.v1.LineEntry
+	66,  // 36: keyturn.v1.ExplainKeyResponse.until:type_name -> google.protobuf.Timestamp
+	7,   // 37: keyturn.v1.ExplainKeyResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	68,  // 38: keyturn.v1.GetItemResponse.state:type_name -> keyturn.v1.ItemState
+	69,  // 39: keyturn.v1.GetItemResponse.item:type_name -> keyturn.v1.Item
+	66,  // 40: keyturn.v1.GetItemResponse.not_before:type_name -> google.protobuf.Timestamp
+	67,  // 41: keyturn.v1.GetItemResponse.after:type_name -> keyturn.v1.ItemRef
+	66,  // 42: keyturn.v1.GetItemResponse.died_at:type_name -> google.protobuf.Timestamp
+	7,   // 43: keyturn.v1.GetItemResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	0,   // 44: keyturn.v1.EvictHolderResponse.state:type_name -> keyturn.v1.LaneState
+	66,  // 45: keyturn.v1.RetryNowResponse.was_until:type_name -> google.protobuf.Timestamp
+	0,   // 46: keyturn.v1.RetryNowResponse.state:type_name -> keyturn.v1.LaneState
+	0,   // 47: keyturn.v1.ResumeKeyResponse.state:type_name -> keyturn.v1.LaneState
+	2,   // 48: keyturn.v1.SetLimitsRequest.rate:type_name -> keyturn.v1.Rate
+	2,   // 49: keyturn.v1.SetLimitsResponse.rate:type_name -> keyturn.v1.Rate
+	7,   // 50: keyturn.v1.SetLimitsResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	66,  // 51: keyturn.v1.DeadLetterFilter.died_after:type_name -> google.protobuf.Timestamp
+	66,  // 52: keyturn.v1.DeadLetterFilter.died_before:type_name -> google.protobuf.Timestamp
+	32,  // 53: keyturn.v1.ListDeadLettersRequest.filter:type_name -> keyturn.v1.DeadLetterFilter
+	69,  // 54: keyturn.v1.DeadLetter.item:type_name -> keyturn.v1.Item
+	66,  // 55: keyturn.v1.DeadLetter.died_at:type_name -> google.protobuf.Timestamp
+	34,  // 56: keyturn.v1.ListDeadLettersResponse.dead_letters:type_name -> keyturn.v1.DeadLetter
+	7,   // 57: keyturn.v1.ListDeadLettersResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	32,  // 58: keyturn.v1.RedriveRequest.filter:type_name -> keyturn.v1.DeadLetterFilter
+	66,  // 59: keyturn.v1.RedriveResponse.as_of:type_name -> google.protobuf.Timestamp
+	32,  // 60: keyturn.v1.DiscardRequest.filter:type_name -> keyturn.v1.DeadLetterFilter
+	66,  // 61: keyturn.v1.DiscardResponse.as_of:type_name -> google.protobuf.Timestamp
+	1,   // 62: keyturn.v1.Event.kind:type_name -> keyturn.v1.EventKind
+	66,  // 63: keyturn.v1.Event.at:type_name -> google.protobuf.Timestamp
+	41,  // 64: keyturn.v1.WatchEventsResponse.events:type_name -> keyturn.v1.Event
+	66,  // 65: keyturn.v1.SessionTurn.since:type_name -> google.protobuf.Timestamp
+	66,  // 66: keyturn.v1.SessionInfo.broken_since:type_name -> google.protobuf.Timestamp
+	66,  // 67: keyturn.v1.SessionInfo.ends_at:type_name -> google.protobuf.Timestamp
+	44,  // 68: keyturn.v1.SessionInfo.held:type_name -> keyturn.v1.SessionTurn
+	45,  // 69: keyturn.v1.ListSessionsResponse.sessions:type_name -> keyturn.v1.SessionInfo
+	7,   // 70: keyturn.v1.ListSessionsResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	66,  // 71: keyturn.v1.GetServerResponse.started_at:type_name -> google.protobuf.Timestamp
+	66,  // 72: keyturn.v1.GetServerResponse.now:type_name -> google.protobuf.Timestamp
+	48,  // 73: keyturn.v1.GetServerResponse.rights:type_name -> keyturn.v1.Right
+	49,  // 74: keyturn.v1.GetServerResponse.limits:type_name -> keyturn.v1.LimitUse
+	52,  // 75: keyturn.v1.GetClusterResponse.members:type_name -> keyturn.v1.ClusterMember
+	53,  // 76: keyturn.v1.GetClusterResponse.homes:type_name -> keyturn.v1.PartitionHome
+	7,   // 77: keyturn.v1.GetClusterResponse.unavailable:type_name -> keyturn.v1.Unavailable
+	55,  // 78: keyturn.v1.GetClusterResponse.routes:type_name -> keyturn.v1.QueueRoute
+	65,  // 79: keyturn.v1.MovePartitionResponse.paused:type_name -> google.protobuf.Duration
+	59,  // 80: keyturn.v1.RestorePartitionsResponse.partitions:type_name -> keyturn.v1.RestoredPartition
+	55,  // 81: keyturn.v1.RouteQueueResponse.route:type_name -> keyturn.v1.QueueRoute
+	8,   // 82: keyturn.v1.AdminService.ListQueues:input_type -> keyturn.v1.ListQueuesRequest
+	10,  // 83: keyturn.v1.AdminService.ListKeys:input_type -> keyturn.v1.ListKeysRequest
+	13,  // 84: keyturn.v1.AdminService.ExplainKey:input_type -> keyturn.v1.ExplainKeyRequest
+	18,  // 85: keyturn.v1.AdminService.GetItem:input_type -> keyturn.v1.GetItemRequest
+	20,  // 86: keyturn.v1.AdminService.EvictHolder:input_type -> keyturn.v1.EvictHolderRequest
+	22,  // 87: keyturn.v1.AdminService.RetryNow:input_type -> keyturn.v1.RetryNowRequest
+	24,  // 88: keyturn.v1.AdminService.ResumeKey:input_type -> keyturn.v1.ResumeKeyRequest
+	26,  // 89: keyturn.v1.AdminService.PauseQueue:input_type -> keyturn.v1.PauseQueueRequest
+	28,  // 90: keyturn.v1.AdminService.ResumeQueue:input_type -> keyturn.v1.ResumeQueueRequest
+	30,  // 91: keyturn.v1.AdminService.SetLimits:input_type -> keyturn.v1.SetLimitsRequest
+	33,  // 92: keyturn.v1.AdminService.ListDeadLetters:input_type -> keyturn.v1.ListDeadLettersRequest
+	36,  // 93: keyturn.v1.AdminService.Redrive:input_type -> keyturn.v1.RedriveRequest
+	38,  // 94: keyturn.v1.AdminService.Discard:input_type -> keyturn.v1.DiscardRequest
+	43,  // 95: keyturn.v1.AdminService.ListSessions:input_type -> keyturn.v1.ListSessionsRequest
+	47,  // 96: keyturn.v1.AdminService.GetServer:input_type -> keyturn.v1.GetServerRequest
+	51,  // 97: keyturn.v1.AdminService.GetCluster:input_type -> keyturn.v1.GetClusterRequest
+	56,  // 98: keyturn.v1.AdminService.MovePartition:input_type -> keyturn.v1.MovePartitionRequest
+	58,  // 99: keyturn.v1.AdminService.RestorePartitions:input_type -> keyturn.v1.RestorePartitionsRequest
+	61,  // 100: keyturn.v1.AdminService.FinalizeCluster:input_type -> keyturn.v1.FinalizeClusterRequest
+	63,  // 101: keyturn.v1.AdminService.RouteQueue:input_type -> keyturn.v1.RouteQueueRequest
+	40,  // 102: keyturn.v1.AdminService.WatchEvents:input_type -> keyturn.v1.WatchEventsRequest
+	9,   // 103: keyturn.v1.AdminService.ListQueues:output_type -> keyturn.v1.ListQueuesResponse
+	12,  // 104: keyturn.v1.AdminService.ListKeys:output_type -> keyturn.v1.ListKeysResponse
+	17,  // 105: keyturn.v1.AdminService.ExplainKey:output_type -> keyturn.v1.ExplainKeyResponse
+	19,  // 106: keyturn.v1.AdminService.GetItem:output_type -> keyturn.v1.GetItemResponse
+	21,  // 107: keyturn.v1.AdminService.EvictHolder:output_type -> keyturn.v1.EvictHolderResponse
+	23,  // 108: keyturn.v1.AdminService.RetryNow:output_type -> keyturn.v1.RetryNowResponse
+	25,  // 109: keyturn.v1.AdminService.ResumeKey:output_type -> keyturn.v1.ResumeKeyResponse
+	27,  // 110: keyturn.v1.AdminService.PauseQueue:output_type -> keyturn.v1.PauseQueueResponse
+	29,  // 111: keyturn.v1.AdminService.ResumeQueue:output_type -> keyturn.v1.ResumeQueueResponse
+	31,  // 112: keyturn.v1.AdminService.SetLimits:output_type -> keyturn.v1.SetLimitsResponse
+	35,  // 113: keyturn.v1.AdminService.ListDeadLetters:output_type -> keyturn.v1.ListDeadLettersResponse
+	37,  // 114: keyturn.v1.AdminService.Redrive:output_type -> keyturn.v1.RedriveResponse
+	39,  // 115: keyturn.v1.AdminService.Discard:output_type -> keyturn.v1.DiscardResponse
+	46,  // 116: keyturn.v1.AdminService.ListSessions:output_type -> keyturn.v1.ListSessionsResponse
+	50,  // 117: keyturn.v1.AdminService.GetServer:output_type -> keyturn.v1.GetServerResponse
+	54,  // 118: keyturn.v1.AdminService.GetCluster:output_type -> keyturn.v1.GetClusterResponse
+	57,  // 119: keyturn.v1.AdminService.MovePartition:output_type -> keyturn.v1.MovePartitionResponse
+	60,  // 120: keyturn.v1.AdminService.RestorePartitions:output_type -> keyturn.v1.RestorePartitionsResponse
+	62,  // 121: keyturn.v1.AdminService.FinalizeCluster:output_type -> keyturn.v1.FinalizeClusterResponse
+	64,  // 122: keyturn.v1.AdminService.RouteQueue:output_type -> keyturn.v1.RouteQueueResponse
+	42,  // 123: keyturn.v1.AdminService.WatchEvents:output_type -> keyturn.v1.WatchEventsResponse
+	103, // [103:124] is the sub-list for method output_type
+	82,  // [82:103] is the sub-list for method input_type
+	82,  // [82:82] is the sub-list for extension type_name
+	82,  // [82:82] is the sub-list for extension extendee
+	0,   // [0:82] is the sub-list for field type_name
 }
 
 func init() { file_keyturn_v1_admin_proto_init() }
@@ -5957,6 +6020,7 @@ func file_keyturn_v1_admin_proto_init() {
 		return
 	}
 	file_keyturn_v1_coordinator_proto_init()
+	file_keyturn_v1_admin_proto_msgTypes[1].OneofWrappers = []any{}
 	file_keyturn_v1_admin_proto_msgTypes[28].OneofWrappers = []any{}
 	file_keyturn_v1_admin_proto_msgTypes[31].OneofWrappers = []any{}
 	file_keyturn_v1_admin_proto_msgTypes[34].OneofWrappers = []any{}

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-MAIN = Path(os.environ.get("KEYTURN_SIDECAR_MAIN", ROOT / "dist/src/main.js"))
+MAIN = Path(os.environ.get("KEYTURN_SIDECAR_MAIN", ROOT / "dist/bundle/main.js"))
 
 
 class Sidecar:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import keyturn
-from keyturn import FollowUp, ItemRef, NewItem, Outcome
+from keyturn import Done, FollowUp, ItemRef, NewItem, done
 from keyturn.aio import Client, Work
 from tests.sidecar import Sidecar
 
@@ -70,22 +70,22 @@ async def test_what_a_handler_sets_in_its_context_is_nothing_to_the_next(aclient
 async def test_what_a_handler_raises_decides(aclient: Client) -> None:
     troubles: list[str] = []
 
-    async def handle(work: Work) -> Outcome | None:
+    async def handle(work: Work) -> Done | None:
         if work.item.payload == b"retry" and work.attempt == 1:
             raise keyturn.RetryLater(0.01)
         if work.item.payload == b"never":
             raise keyturn.DeadLetter("no good")
         if work.item.payload == b"bug":
-            return 5  # type: ignore[return-value]
+            raise ValueError("it is broken")
         mail = NewItem(b"mail", item_id=f"mail-{work.item.item_id}")
-        return Outcome(b"%d" % work.attempt, [FollowUp("fast-mails", mail)])
+        return done(b"%d" % work.attempt, follow_ups=[FollowUp("fast-mails", mail)])
 
     consumer = aclient.consume("fast", handle, concurrency=3, on_error=lambda trouble: troubles.append(trouble.stage))
     retried, never, bug = [await aclient.submit("fast", NewItem(p)) for p in (b"retry", b"never", b"bug")]
     assert await aclient.result("fast", retried.item_id) == b"2"
     follow_up = await aclient.await_item("fast-mails", f"mail-{retried.item_id}")
     assert follow_up.state == "waiting"
-    for one, why in ((never, "no good"), (bug, "the handler returned int")):
+    for one, why in ((never, "no good"), (bug, "it is broken")):
         with pytest.raises(keyturn.ItemFailedError, match=why) as failed:
             await aclient.result("fast", one.item_id)
         assert failed.value.state == "dead"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import pytest
 
 import keyturn
 from keyturn import NewItem
+from keyturn._words.log import SafeLog, log
 from keyturn.aio import Client
 
 
@@ -102,3 +106,71 @@ async def test_a_directory_that_cannot_be_used_is_told(tmp_path: Path, place: st
             await asyncio.wait_for(added, 5)
         assert refused.value.problem == "io"
         await asyncio.wait_for(producer.close(), 5)
+
+
+class RaisingFilter(logging.Filter):
+    def __init__(self, what: BaseException) -> None:
+        super().__init__()
+        self.what = what
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        raise self.what
+
+
+@pytest.fixture(params=[ZeroDivisionError(), SystemExit(3)], ids=["Exception", "SystemExit"])
+def raising_log(request: pytest.FixtureRequest) -> Iterator[None]:
+    logger = logging.getLogger("keyturn")
+    raises = RaisingFilter(request.param)
+    logger.addFilter(raises)
+    yield
+    logger.removeFilter(raises)
+
+
+def once_failing() -> Callable[[Any], bytes]:
+    def handle(work: Any) -> bytes:
+        if work.attempt == 1:
+            raise ValueError("once")
+        return b"second"
+
+    return handle
+
+
+@pytest.mark.usefixtures("raising_log")
+async def test_a_log_that_raises_leaves_no_turn_unsettled(aclient: Client) -> None:
+    told: list[str] = []
+    handle = once_failing()
+
+    async def as_task(work: keyturn.aio.Work) -> bytes:
+        return handle(work)
+
+    consumer = aclient.consume("fast", as_task, on_error=lambda trouble: told.append(trouble.stage))
+    submitted = await aclient.submit("fast", NewItem(b"1"))
+    assert await aclient.result("fast", submitted.item_id, timeout=10) == b"second"
+    await consumer.stop()
+    assert told == ["handler"]
+
+
+@pytest.mark.usefixtures("raising_log")
+def test_a_log_that_raises_ends_no_thread_of_the_client(client: keyturn.Client) -> None:
+    consumer = client.consume("fast", once_failing())
+    for _ in range(2):
+        submitted = client.submit("fast", NewItem(b"1"))
+        assert client.result("fast", submitted.item_id, timeout=10) == b"second"
+    consumer.stop()
+
+
+@pytest.mark.usefixtures("raising_log")
+def test_a_log_that_raises_without_stderr_writes_nowhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    SafeLog(logging.getLogger("keyturn")).warning("something")
+    assert capsys.readouterr().out == ""
+
+
+def test_a_record_names_the_place_that_logged_it(caplog: pytest.LogCaptureFixture) -> None:
+    log.warning("%s", "here")
+    assert (caplog.records[0].funcName, caplog.records[0].message) == (
+        "test_a_record_names_the_place_that_logged_it",
+        "here",
+    )

@@ -119,7 +119,7 @@ def test_a_thread_that_does_not_look_is_cut_off_by_the_close_of_its_client(sidec
     class Deaf:
         def execute(self, term: keyturn.Term) -> None:
             begun.set()
-            lost.append(term.lost.wait(WAIT))
+            lost.append(term.losing.wait(WAIT) and term.lost)
             release.wait(WAIT)
 
     client = keyturn.connect(sidecar.address)

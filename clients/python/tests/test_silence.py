@@ -10,6 +10,7 @@ import pytest
 import keyturn
 from keyturn._connection.call import Call
 from keyturn._gen import coordinator_pb2 as pb
+from keyturn._session.liveness import Liveness
 from keyturn._session.turn_keeping import TurnKeeping
 from keyturn._session.turns.held import Held
 from keyturn._session.turns.renewals import Renewals
@@ -92,3 +93,53 @@ async def test_nor_on_the_answer_to_its_renewal(stood: float, cause: str) -> Non
     asked[0].set_result([keyturn.RenewResult(False, cause="lease_expired")])
     await asyncio.sleep(0)
     assert told == [cause]
+
+
+@pytest.mark.parametrize(
+    ("attempt", "is_held", "kind"),
+    [(1, True, pb.NACK_KIND_RETRY), (1, False, pb.NACK_KIND_RELEASE), (0, True, pb.NACK_KIND_RELEASE)],
+)
+async def test_a_turn_that_a_silence_took_counts_an_attempt_if_somebody_worked_on_its_items(
+    attempt: int, is_held: bool, kind: int
+) -> None:
+    clock: Any = Stands()
+    asked: list[Any] = []
+    renewals = Renewals(lambda *_, **__: Call(), asyncio.get_running_loop(), None, lambda *_: None)
+    turns = TurnKeeping(clock, renewals, asked.append, None, lambda: 1.0)
+    turns.given(keyturn.Turn("q", "k", 7, 20.0, attempt, None), True, "")
+    held = turns.hold(keyturn.Turn("q", "k", 7, 20.0, attempt, None), 0)
+    if not is_held:
+        held.release()
+    turns.lose(held, "unreachable")
+    held.release()
+    turns.attached([pb.TurnRef(queue="q", key="k", token=7)], [], 0)
+    assert [pb.Command.FromString(one.body).nack.kind for one in asked] == [kind]
+    if kind == pb.NACK_KIND_RETRY:
+        refusal = pb.Reply()
+        refusal.error.code = 9
+        asked[0].answered(refusal, turns)
+        assert pb.Command.FromString(asked[1].body).nack.kind == pb.NACK_KIND_RELEASE
+
+
+def test_a_process_that_stood_still_asks_for_a_second_before_it_gives_up() -> None:
+    liveness = Liveness(10.0, None)
+    liveness.proved(0.0)
+    liveness.busy(0.0)
+    assert liveness.stop_at == 9.0
+    # Late, but in time for those who are to stop.
+    liveness.woke(9.5, 1.0)
+    assert liveness.stop_at == 9.0
+    # Late by more than the margin, before holders get the loss.
+    liveness.woke(8.9, 2.0)
+    assert liveness.stop_at == 9.0
+    liveness.woke(18.0, 15.0)
+    assert liveness.stop_at == 19.0
+    assert liveness.dead_at(0.0) == 19.0
+    assert liveness.prove_at < 18.0
+    # Late again, and nothing was heard meanwhile.
+    liveness.woke(22.0, 4.0)
+    assert liveness.stop_at == 19.0
+    liveness.proved(18.0)
+    assert liveness.stop_at == 27.0
+    liveness.woke(40.0, 15.0)
+    assert liveness.stop_at == 41.0

@@ -127,6 +127,15 @@ async def test_after_a_disk_that_failed_all_is_handed_over_and_the_spool_is_used
         assert (await producer.add(NewItem(b"4", key="a"))).decision == "spooled"
 
 
+async def test_items_for_a_full_queue_are_kept_on_disk_until_it_has_room(aclient: Client, tmp_path: Path) -> None:
+    for payload in (b"1", b"2"):
+        await aclient.submit("small", NewItem(payload, key="a"))
+    producer = aclient.producer("small", spool=Spool(tmp_path, interval=0.001), on_error=print, timeout=5)
+    for payload in (b"3", b"4"):
+        assert (await producer.add(NewItem(payload, key="a"))).decision == "spooled"
+    assert await taken(aclient, "small", 4) == [b"1", b"2", b"3", b"4"]
+
+
 NEVER = {
     "payload": NewItem(b"x" * (2 << 20)),
     "key": NewItem(key="k" * 1_025),

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 import subprocess
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +20,7 @@ import keyturn
 from keyturn import NewItem, Tls
 from keyturn.aio import Work
 from tests.looks import holder_of
+from tests.ports import Trickle, TwoPorts
 from tests.sidecar import ROOT, Sidecar
 
 
@@ -139,10 +144,99 @@ async def _never(_: object) -> None:
     pytest.fail("there is no connection")
 
 
-def test_a_client_without_tls_waits_and_names_what_may_be(encrypted: str) -> None:
-    with keyturn.connect(encrypted) as client, pytest.raises(keyturn.KeyturnError, match="it may want TLS") as refused:
-        client.enqueue("orders", "k", wait=0, timeout=1)
+CALLS: dict[str, Callable[[keyturn.Client], object]] = {
+    "submit": lambda client: client.submit("orders", NewItem(b"1")),
+    "enqueue": lambda client: client.enqueue("orders", "k", wait=FAR),
+    "with_turn": lambda client: client.with_turn("orders", "k", lambda _: None, wait=FAR),
+    "result": lambda client: client.result("orders", "i"),
+    "explain_key": lambda client: client.admin.explain_key("orders", "k"),
+}
+
+
+@pytest.mark.parametrize("transport", KINDS)
+@pytest.mark.parametrize("call", CALLS)
+def test_a_client_without_tls_is_told_at_once_that_the_sidecar_speaks_it(
+    encrypted: str, call: str, transport: Literal["session", "unary"]
+) -> None:
+    with keyturn.connect(encrypted, transport=transport) as client, pytest.raises(keyturn.KeyturnError) as refused:
+        CALLS[call](client)
+    # Not that of a time-out.
+    assert refused.value.code == "UNAVAILABLE"
+    assert str(refused.value) == f"cannot reach {encrypted}: the sidecar speaks TLS, and this client does not (option tls)"
+
+
+@pytest.mark.parametrize("transport", KINDS)
+@pytest.mark.parametrize("call", CALLS)
+def test_a_client_with_tls_is_told_at_once_that_the_sidecar_does_not_speak_it(
+    address: str, certificates: Path, call: str, transport: Literal["session", "unary"]
+) -> None:
+    tls = Tls(ca=certificates / "ca.pem")
+    with keyturn.connect(address, tls=tls, transport=transport) as client, pytest.raises(keyturn.KeyturnError) as refused:
+        CALLS[call](client)
+    assert refused.value.code == "UNAVAILABLE"
+    assert str(refused.value).startswith(f"cannot reach {address}: no connection over TLS: the sidecar does not speak TLS")
+
+
+@pytest.mark.parametrize("transport", KINDS)
+def test_a_sidecar_that_is_not_there_is_named_with_the_reason(transport: Literal["session", "unary"]) -> None:
+    with keyturn.connect("127.0.0.1:1", transport=transport) as client, pytest.raises(keyturn.KeyturnError) as refused:
+        client.enqueue("orders", "k", timeout=1)
+    assert "cannot reach 127.0.0.1:1: " in str(refused.value)
+    assert "Connection refused" in str(refused.value)
+
+
+@pytest.mark.parametrize("transport", KINDS)
+def test_a_server_that_closes_for_another_reason_is_not_told_to_speak_tls(transport: Literal["session", "unary"]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_rude, args=(server,), daemon=True).start()
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with keyturn.connect(address, transport=transport) as client, pytest.raises(keyturn.KeyturnError) as refused:
+            client.enqueue("orders", "k", timeout=2)
+        server.close()
+    assert f"cannot reach {address}: " in str(refused.value)
+    assert "speaks TLS" not in str(refused.value)
+
+
+def _rude(server: socket.socket) -> None:
+    with suppress(OSError):
+        while True:
+            server.accept()[0].close()
+
+
+@pytest.mark.parametrize("transport", KINDS)
+def test_a_port_that_answers_handshakes_before_its_sidecar_is_up_ends_no_call(
+    address: str, encrypted: str, transport: Literal["session", "unary"]
+) -> None:
+    with TwoPorts(address, encrypted) as port, keyturn.connect(port.address, transport=transport) as client:
+        client.submit("orders", NewItem(b"1"))
+        assert port.is_up
+
+
+@pytest.mark.parametrize("transport", KINDS)
+def test_a_handshake_that_never_ends_holds_up_no_call_and_is_not_made_twice_at_a_time(
+    transport: Literal["session", "unary"],
+) -> None:
+    with Trickle() as port, keyturn.connect(port.address, transport=transport) as client, ThreadPoolExecutor(20) as pool:
+        began = time.monotonic()
+        calls = [pool.submit(client.submit, "orders", NewItem(b"1"), timeout=0.5) for _ in range(20)]
+        for call in calls:
+            with pytest.raises(keyturn.KeyturnError, match=f"cannot reach {port.address}: "):
+                call.result()
+        assert time.monotonic() - began < FAR / 10
+        assert port.most == 1
+
+
+@pytest.mark.parametrize("transport", KINDS)
+def test_a_call_without_a_connection_names_the_address_when_its_time_is_over(
+    transport: Literal["session", "unary"],
+) -> None:
+    # It takes connections, and says nothing.
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        address = f"127.0.0.1:{mute.getsockname()[1]}"
+        with keyturn.connect(address, transport=transport) as client, pytest.raises(keyturn.KeyturnError) as refused:
+            client.submit("orders", NewItem(b"1"), timeout=0.3)
     assert refused.value.code == "DEADLINE_EXCEEDED"
+    assert str(refused.value).endswith(f": cannot reach {address}: no answer yet")
 
 
 def test_files_that_hold_no_certificate_are_told(encrypted: str, certificates: Path, tmp_path: Path) -> None:

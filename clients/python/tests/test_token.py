@@ -234,3 +234,26 @@ def test_a_file_without_a_token_is_refused_by_connect(text: str, tmp_path: Path)
     with pytest.raises(keyturn.WrongArgumentError, match="the token in ") as refused:
         keyturn.connect("127.0.0.1:1", token=TokenFile(tmp_path / "token"))
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("connect", [keyturn.connect, keyturn.aio.connect])
+@pytest.mark.parametrize("address", ["192.0.2.1:1", "keyturn.example:1", "[2001:db8::1]:1", "127.0.0.1.example:1"])
+async def test_no_token_is_sent_to_another_machine_in_clear_text(connect: Any, address: str) -> None:
+    with pytest.raises(keyturn.WrongArgumentError, match="in clear text; use tls, or say insecure=True"):
+        connect(address, token="secret")
+
+
+@pytest.mark.parametrize(
+    ("address", "settings"),
+    [
+        ("192.0.2.1:1", {"token": "secret", "insecure": True}),
+        ("192.0.2.1:1", {"token": "secret", "tls": keyturn.Tls()}),
+        ("192.0.2.1:1", {}),
+        ("127.1.2.3:1", {"token": "secret"}),
+        ("localhost:1", {"token": "secret"}),
+        ("[::1]:1", {"token": "secret"}),
+        ("unix:/run/keyturn.sock", {"token": "secret"}),
+    ],
+)
+async def test_a_token_is_sent_where_nobody_reads_it(address: str, settings: dict[str, Any]) -> None:
+    await keyturn.aio.connect(address, **settings).close()

@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import Link, SpanContext, SpanKind, StatusCode
 
 import keyturn
-from keyturn import Client, FollowUp, NewItem, Outcome, Work
+from keyturn import Client, Done, FollowUp, NewItem, Work, done
 from keyturn._tracing.trace_parent import read_trace_parent, with_trace_parent
 from tests.spans import CASES, Listening, attributes_of, context_of, errors_of, headers_of, written
 
@@ -83,11 +83,11 @@ def test_an_attempt_is_a_span_of_a_consumer_and_a_retry_is_another(traced: Clien
     active: list[SpanContext] = []
     follow_up = NewItem(b"mail", item_id="mail")
 
-    def handle(work: Work) -> Outcome:
+    def handle(work: Work) -> Done:
         active.append(trace.get_current_span().get_span_context())
         if work.attempt == 1:
             raise TypeError("no stock")
-        return Outcome(follow_ups=[FollowUp("mails", follow_up)])
+        return done(follow_ups=[FollowUp("mails", follow_up)])
 
     with otel.tracer.start_as_current_span("order") as order:
         item_id = traced.submit("fast", NewItem(b"1", key="ada")).item_id

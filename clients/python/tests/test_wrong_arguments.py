@@ -15,6 +15,12 @@ import pytest
 import keyturn
 from keyturn import Client, NewItem
 
+
+class Leads:
+    def execute(self, term: keyturn.Term) -> None:
+        term.stopping.wait()
+
+
 SECOND: Any = timedelta(seconds=1)
 WRONG: dict[str, Callable[[Client], object]] = {
     "a timedelta as time-out": lambda client: client.enqueue("orders", "k", timeout=SECOND),
@@ -42,6 +48,19 @@ WRONG: dict[str, Callable[[Client], object]] = {
     "no state": lambda client: client.admin.list_keys("orders", state="nope"),
     "no name of a queue": lambda client: client.admin.list_keys(5),  # type: ignore[arg-type]
     "a time-out of the calls for people": lambda client: client.admin.list_queues(timeout="x"),  # type: ignore[arg-type]
+    "a list as durability": lambda client: client.submit("orders", NewItem(b"1"), durability=[]),  # type: ignore[arg-type]
+    "many items that are none": lambda client: client.submit_many("orders", 5),  # type: ignore[arg-type]
+    "many items for no queue": lambda client: client.submit_many(5, [NewItem(b"1")]),  # type: ignore[arg-type]
+    "an item for no queue": lambda client: client.submit(5, NewItem(b"1")),  # type: ignore[arg-type]
+    "an item for a queue that is no Unicode": lambda client: client.submit("\ud800", NewItem(b"1")),
+    "metadata that is a text": lambda client: client.lead("g", Leads(), metadata="x"),  # type: ignore[arg-type]
+    "metadata that is a number": lambda client: client.lead("g", Leads(), metadata=5),  # type: ignore[arg-type]
+    "a consumer's name in bytes": lambda client: client.consume("q", print, consumer_id=b"x"),  # type: ignore[arg-type]
+    "a consumer's name that is no Unicode": lambda client: client.consume("q", print, consumer_id="\ud800"),
+    "a consumer of a queue that is no Unicode": lambda client: client.consume("\ud800", print),
+    "no turn to hold": lambda client: client.hold(None, 1.0),  # type: ignore[arg-type]
+    "a time-out of a consumer's end": lambda client: client.consume("q", print).wait("x"),  # type: ignore[arg-type]
+    "a time-out of a leader's end": lambda client: client.lead("g", Leads()).wait("x"),  # type: ignore[arg-type]
     "no tls": lambda _: keyturn.connect(tls="x"),  # type: ignore[arg-type]
     "a URL": lambda _: keyturn.connect("http://127.0.0.1:7420"),
     "no metrics": lambda _: keyturn.connect(metrics=5),  # type: ignore[arg-type]
@@ -53,6 +72,33 @@ WRONG: dict[str, Callable[[Client], object]] = {
 def test_a_wrong_argument_is_told(address: str, transport: Any, wrong: str) -> None:
     with keyturn.connect(address, transport=transport) as client, pytest.raises(keyturn.WrongArgumentError):
         WRONG[wrong](client)
+
+
+@pytest.mark.parametrize("queue", [5, "\ud800"])
+def test_a_wrong_queue_is_named_by_whatever_submits(client: Client, queue: Any) -> None:
+    for submit in (lambda: client.submit(queue, NewItem(b"1")), lambda: client.submit_many(queue, [NewItem(b"1")])):
+        with pytest.raises(keyturn.WrongArgumentError) as refused:
+            submit()
+        assert [one.field for one in refused.value.violations] == ["queue"]
+
+
+class Indexed:
+    """A sequence of the old kind."""
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: int) -> NewItem:
+        return (NewItem(b"1"), NewItem(b"2"))[index]
+
+
+def test_items_may_be_a_sequence_without_an_iterator(client: Client) -> None:
+    items: Any = Indexed()
+    assert len(client.submit_many("indexed", items)) == 2
+
+
+def test_a_consumer_without_a_name_has_that_of_its_client(client: Client) -> None:
+    client.consume("unnamed", print, consumer_id=None).stop()
 
 
 def test_what_the_sidecar_refuses_is_told_in_its_words(client: Client) -> None:

@@ -1,6 +1,6 @@
 /** What a handler does: as the request says it, told by events. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DeadLetter, type Handled, Release, RetryLater, TurnLostError } from '@keyturn/client';
+import { DeadLetter, type Done, done, Release, RetryLater, TurnLostError } from '@keyturn/client';
 import { optionalBytes, shownBytes } from './bytes.js';
 import { type Fields, fieldsOf, isFields, optionalNumber, optionalText, WrongRequest } from './fields.js';
 import { followUps } from './items.js';
@@ -124,15 +124,15 @@ export class Work {
 }
 
 /** What a handler of a consumer returns or throws for an outcome. */
-export function handled(outcome: Fields): Handled {
-  const done = { done: optionalNumber(outcome, 'done') };
-  if (outcome['retry'] === true) throw new RetryLater(optionalNumber(outcome, 'delay_ms'), 'asked to retry', done);
+export function handled(outcome: Fields): Done {
+  const first = { done: optionalNumber(outcome, 'done') };
+  if (outcome['retry'] === true) throw new RetryLater(optionalNumber(outcome, 'delay_ms'), 'asked to retry', first);
   const reason = optionalText(outcome, 'dead_letter');
-  if (reason !== undefined) throw new DeadLetter(reason, done);
-  if (outcome['release'] === true) throw new Release('asked to release', done);
+  if (reason !== undefined) throw new DeadLetter(reason, first);
+  if (outcome['release'] === true) throw new Release('asked to release', first);
   throwIfAsked(outcome);
   if (outcome['ack'] !== true) throw new WrongRequest(`${JSON.stringify(outcome)} is no outcome of a consumer`);
-  return { result: optionalBytes(outcome, 'result'), followUps: followUps(outcome) };
+  return done(optionalBytes(outcome, 'result'), { followUps: followUps(outcome) });
 }
 
 /** What a handler of a turn returns or throws. */

@@ -7,6 +7,7 @@ import type { ProducerOptions } from './produce/options.js';
 import { Producer } from './produce/producer.js';
 import type { Base } from './words/base.js';
 import { clientClosed } from './words/errors.js';
+import { Insiders } from './words/insiders.js';
 import type { OpenLeadStream } from './words/leader-words.js';
 
 /** What a leader has for its hand-over when the client is closed, ms, unless somebody says. */
@@ -15,7 +16,8 @@ const LEADERS_MS = 20_000;
 /** The consumers, producers and leaders of an application: known, so that closing the client ends all of them. */
 export class Application {
   readonly #base: Base;
-  readonly #consumers = new Set<Consumer>();
+  /** With their handlers. */
+  readonly #consumers = new Map<Consumer, Insiders>();
   readonly #producers = new Set<Producer>();
   readonly #leaderships = new Set<Leadership>();
   #leadLink: LeadLink | undefined;
@@ -46,8 +48,9 @@ export class Application {
 
   consume(queues: string | readonly string[], handler: WorkHandler, options?: ConsumeOptions): Consumer {
     this.#refuseWhenClosed();
-    const consumer = consume(this.#base, queues, handler, options);
-    this.#consumers.add(consumer);
+    const insiders = new Insiders();
+    const consumer = consume(this.#base, queues, handler, options, insiders);
+    this.#consumers.set(consumer, insiders);
     const forget = (): void => void this.#consumers.delete(consumer);
     // Only watched: whether anybody listens to a rejection of `done` is the application's own business.
     void consumer.ended.then(forget);
@@ -62,6 +65,12 @@ export class Application {
     return producer;
   }
 
+  /** Whether the caller is a handler or a phase that {@link close} would wait for. */
+  get isCalledInside(): boolean {
+    const isInside = [...this.#consumers.values()].some(({ caller }) => caller !== undefined);
+    return isInside || [...this.#leaderships].some((leadership) => leadership.isCalledInside);
+  }
+
   /** A consumer that began now would never be stopped, and none of its calls would come through. */
   #refuseWhenClosed(): void {
     if (this.#isClosed) throw clientClosed();
@@ -71,7 +80,7 @@ export class Application {
   async close(timeout: number | undefined): Promise<void> {
     this.#isClosed = true;
     // Consumers report handlers that were cut off: the client is closed all the same.
-    const consumers = [...this.#consumers].map((consumer) => consumer.stop({ timeout }).catch(unlessCutOff));
+    const consumers = [...this.#consumers.keys()].map((consumer) => consumer.stop({ timeout }).catch(unlessCutOff));
     const producers = [...this.#producers].map((producer) => producer.close({ timeout }));
     const leaderships = [...this.#leaderships].map((leadership) => leadership.end({ timeout: timeout ?? LEADERS_MS }));
     // All of them, though one fails: the others still have what they need.

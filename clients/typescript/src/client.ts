@@ -25,7 +25,7 @@ import { AdminCalls } from './unary/admin.js';
 import { UnaryTransport } from './unary/transport.js';
 import type { Base } from './words/base.js';
 import type { CallSettings, Calls, HeldTurn, Transport } from './words/calls.js';
-import type { KeyturnError } from './words/errors.js';
+import { closedInside, type KeyturnError } from './words/errors.js';
 import { idMaker } from './words/ids.js';
 import type { OpenLeadStream } from './words/leader-words.js';
 import { loggerOf } from './words/logger.js';
@@ -62,10 +62,10 @@ const DEFAULT_TTL_MS = 10_000;
 /**
  * Reads the files that `tls` names. The connection is made by the first call.
  *
- * @param address `host:port` or `unix:/path`
+ * @param address `host:port` or `unix:/path`; unset: the environment's `KEYTURN_ADDRESS`, else `127.0.0.1:7420`
  * @throws KeyturnError when an option is wrong
  */
-export function connect(address: string, options: KeyturnOptions = {}): Keyturn {
+export function connect(address: string = usualAddress(), options: KeyturnOptions = {}): Keyturn {
   checkOptions(address, options);
   const tracing = tracingOf(options.tracing);
   const to = openConnection(address, options);
@@ -86,6 +86,11 @@ export function connect(address: string, options: KeyturnOptions = {}): Keyturn 
   return new Keyturn(address, transport, admin, () => to.channel.close(), { ...chance, tracing }, leads);
 }
 
+/** An empty variable is one that is not set. */
+function usualAddress(): string {
+  return process.env['KEYTURN_ADDRESS'] || '127.0.0.1:7420';
+}
+
 function unary(to: Connection, { consumerId = ownName(), margin }: KeyturnOptions): Transport {
   return new UnaryTransport({ connection: to, clock: systemClock, consumerId, margin });
 }
@@ -103,6 +108,7 @@ type Surrounding = Omit<Surroundings, 'clock' | 'openStream'>;
 
 function session(to: Connection, options: KeyturnOptions, chance: Surrounding): Transport {
   const settings = {
+    address: to.address,
     sessionId: options.sessionId ?? randomUUID(),
     consumerId: options.consumerId ?? ownName(),
     ttl: options.sessionTtl ?? DEFAULT_TTL_MS,
@@ -261,11 +267,26 @@ export class Keyturn implements Calls {
 
   /**
    * Stops consumers, closes producers; then calls that are open are refused (CANCELLED), and nothing keeps the process
-   * alive. Closing twice is fine.
+   * alive. Closing twice is fine. A handler of a consumer or a phase of a leader of this client, which it would wait for, is
+   * refused at once (FAILED_PRECONDITION), and nothing is closed. On Node 20 and 22 a handler is known only until its first
+   * `await`: after that `close` waits for it, and cuts it off.
    *
    * @param timeout ms that handlers and items that wait have. Default: 20 s, and what the items have
    */
-  async close(options: { readonly timeout?: number | undefined } = {}): Promise<void> {
+  close(options: { readonly timeout?: number | undefined } = {}): Promise<void> {
+    return this.#application.isCalledInside ? this.#refused() : this.#close(options);
+  }
+
+  /** An ignored promise ends no process; the log has a warning. */
+  #refused(): Promise<void> {
+    const error = closedInside();
+    this.#base.log?.warn('keyturn: a close of the client is refused', { error: error.message });
+    const refused = Promise.reject(error);
+    refused.catch(() => undefined);
+    return refused;
+  }
+
+  async #close(options: { readonly timeout?: number | undefined }): Promise<void> {
     checkEndOptions('the options of close', options);
     // Each time: a shorter timeout is heard. What comes after it happens once, when the first is through.
     const stopped = this.#application.close(options.timeout);

@@ -7,10 +7,11 @@ export { type Consumer, ConsumerStoppedError, type StopOptions } from './consume
 export type { ConsumeOptions, Stage, Trouble, Work, WorkHandler } from './consume/options.js';
 export {
   DeadLetter,
+  Done,
+  type DoneOptions,
+  done,
   type FollowUp,
   type GivenBackOptions,
-  type Handled,
-  type Outcome,
   Release,
   RetryLater,
 } from './consume/verdict.js';

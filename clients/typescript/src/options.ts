@@ -35,6 +35,8 @@ export interface KeyturnOptions {
   readonly tls?: boolean | TlsOptions | undefined;
   /** Who asks, where the sidecar wants to know: {@link TokenSource}. Unset: no token. */
   readonly token?: TokenSource | undefined;
+  /** The token may be sent to another machine in clear text: anybody on the way can read it. Unset: that is refused. */
+  readonly insecure?: boolean | undefined;
   /** Where the client writes what no call tells: {@link Logger}; `console` is one. Unset: warnings of the process (stderr). */
   readonly logger?: Logger | undefined;
   /** Told of calls, turns and reconnects, to be counted: {@link Metrics}. Unset: nobody. */
@@ -65,6 +67,7 @@ const OPTIONS: Readonly<Record<keyof KeyturnOptions, true>> = {
   openBytes: true,
   tls: true,
   token: true,
+  insecure: true,
   logger: true,
   metrics: true,
   tracing: true,
@@ -82,10 +85,22 @@ function checkAddress(address: string): void {
   throw wrongSetting(`address: ${shown(address)} is not allowed; "host:port" or "unix:/path" is`);
 }
 
+/** Names that lead to this machine, whatever a name server says. */
+const LOOPBACK = /^(localhost|127(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}|\[::1\]):/i;
+
+/** The sidecar would refuse it, too, but only when everybody on the way has read it. */
+function checkToken(address: string, { token, tls, insecure = false }: KeyturnOptions): void {
+  if (typeof insecure !== 'boolean') throw wrongSetting(`insecure is ${shown(insecure)}; allowed is true or false`);
+  const isClear = tls === undefined || tls === false;
+  if (token === undefined || !isClear || insecure || UNIX_SOCKET.test(address) || LOOPBACK.test(address)) return;
+  throw wrongSetting(`token: it would be sent to ${address} in clear text; use tls, or say insecure: true`);
+}
+
 /** @throws KeyturnError that names the option, its value, and what is allowed */
 export function checkOptions(address: string, options: KeyturnOptions): void {
   checkAddress(address);
   optionsNeeded('the options of connect', options, OPTIONS);
+  checkToken(address, options);
   wordWithin('transport', options.transport, ['session', 'unary']);
   optionalText('consumerId', options.consumerId);
   optionalText('sessionId', options.sessionId);

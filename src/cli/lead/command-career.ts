@@ -91,7 +91,8 @@ export class CommandCareer implements LeaderCareer {
     const { handOver, stateFile, say, group, ended } = this.options;
     if (handOver !== undefined) {
       const { exitCode } = await this.#endOf(this.#command(['sh', '-c', handOver]), lost);
-      if (lost.aborted) ended(exitCode, true);
+      // With --once the exit code says that the next leader begins without the state.
+      if (lost.aborted || exitCode !== 0) ended(exitCode, lost.aborted);
       if (exitCode !== 0) throw this.#failed(`--hand-over ended with ${exitCode}`);
     }
     const state = await stateFile.take().catch((error: Error) => Promise.reject(this.#failed(error.message)));

@@ -1,7 +1,8 @@
 /** Who may ask a running sidecar what: its files are read at the start, and again when they change. */
-import { Authenticator } from '../../access/authenticator.js';
+import { statSync } from 'node:fs';
+import { Authenticator, type Secrets } from '../../access/authenticator.js';
 import type { AccessSettings } from '../../access/settings.js';
-import { readSecrets } from '../../config/access-files.js';
+import { readSecrets, rereadSecrets } from '../../config/access-files.js';
 import { ConfigError } from '../../config/problem.js';
 import type { Log } from '../../grpc/call/handler.js';
 import { EXIT } from '../exit-codes.js';
@@ -14,14 +15,20 @@ const LOOK_EVERY_MS = 1_000;
 export class AccessControl {
   #files: WatchedFiles | undefined;
   #ends: NodeJS.Timeout | undefined;
-  #refused: string | undefined;
+  #refused: ReadonlySet<string> = new Set();
+
+  readonly authenticator: Authenticator;
+  #secrets: Secrets;
 
   private constructor(
-    readonly authenticator: Authenticator,
+    secrets: Secrets,
     private readonly settings: AccessSettings,
     private readonly log: Log,
     private readonly times: WatchTimes,
-  ) {}
+  ) {
+    this.#secrets = secrets;
+    this.authenticator = new Authenticator(settings, secrets);
+  }
 
   /**
    * Unset: whoever reaches the sidecar may ask everything.
@@ -35,7 +42,7 @@ export class AccessControl {
   ): AccessControl | undefined {
     if (settings === undefined) return undefined;
     try {
-      return new AccessControl(new Authenticator(settings, readSecrets(settings)), settings, log, times);
+      return new AccessControl(readSecrets(settings), settings, log, times);
     } catch (error) {
       throw error instanceof ConfigError ? new CommandFailure(error.message, EXIT.usage) : error;
     }
@@ -63,17 +70,23 @@ export class AccessControl {
 
   /** What cannot be used replaces nothing: a file that is being written must not lock everybody out. */
   #read(): void {
-    try {
-      this.authenticator.use(readSecrets(this.settings));
-      this.#refused = undefined;
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      if (error.message === this.#refused) return;
-      this.#refused = error.message;
-      this.log.error(
-        { reason: error.message },
-        'the tokens have changed and cannot be used; the last good ones are kept',
-      );
-    }
+    const { secrets, wrong } = rereadSecrets(this.settings, this.#secrets);
+    this.#secrets = secrets;
+    this.authenticator.use(secrets);
+    // Each write of a bad file is one line in the log: what the write was to take away still counts.
+    const logged = this.#refused;
+    this.#refused = new Set(wrong.map(({ path, reason }) => `${writtenAt(path)} ${reason}`));
+    for (const { path, reason } of wrong)
+      if (!logged.has(`${writtenAt(path)} ${reason}`))
+        this.log.error({ reason }, 'the tokens have changed and cannot be used; the last good ones are kept');
+  }
+}
+
+function writtenAt(path: string): number {
+  try {
+    return statSync(path).mtimeMs;
+  } catch {
+    // The logged reason says what is wrong with the file.
+    return 0;
   }
 }

@@ -1,6 +1,6 @@
 /** The directory of durable queues: opened before anything listens, so that what is wrong with it is said at once. */
 import type { Config } from '../../config/config.js';
-import { StrandedError } from '../../local/durable/recovery.js';
+import { MemoryShortError, StrandedError } from '../../local/durable/recovery.js';
 import { type Journal, JournalError, type JournalProblem } from '../../local/journal/journal.js';
 import { EXIT } from '../exit-codes.js';
 import { CommandFailure } from '../failure.js';
@@ -15,6 +15,7 @@ export async function openDataDirectory({ server: { dataDir } }: Config): Promis
 
 /** What is wrong with the data is for people to put right: one message, without a stack. */
 export function failData(error: unknown): never {
+  if (error instanceof MemoryShortError) throw new CommandFailure(`data_dir: ${error.message}`, EXIT.failure);
   if (!(error instanceof JournalError || error instanceof StrandedError)) throw error;
   throw new CommandFailure(`data_dir: ${error.message}`, isSetting(error) ? EXIT.usage : EXIT.failure);
 }

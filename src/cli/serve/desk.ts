@@ -27,7 +27,8 @@ export class SidecarDesk implements Desk {
       coordinator: { limits },
     } = this.config;
     const { version, coordinator, addresses } = this.around;
-    const { payloadBytes, payloadLimit, sessions, waitingCalls } = await coordinator.statsInSlices(() => {});
+    const { payloadBytes, payloadLimit, memoryBytes, memoryLimit, sessions, waitingCalls } =
+      await coordinator.statsInSlices(() => {});
     const value: ServerView = {
       version,
       runtime: `Node ${process.version}`,
@@ -42,6 +43,7 @@ export class SidecarDesk implements Desk {
       settings: await this.#differing(),
       limits: [
         { limit: 'payload_bytes', used: payloadBytes, most: payloadLimit },
+        { limit: 'memory_bytes', used: memoryBytes, most: Number.isFinite(memoryLimit) ? memoryLimit : undefined },
         { limit: 'sessions', used: sessions, most: limits.sessions },
         { limit: 'waiting_calls', used: waitingCalls, most: undefined },
       ],

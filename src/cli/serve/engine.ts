@@ -1,7 +1,7 @@
 /** What decides about turns in this process, with all that it stands on. */
 import type { Config } from '../../config/config.js';
-import type { Cluster, ClusterNumbers, Coordinator, SlowTurn } from '../../coordinator.js';
-import { LocalCoordinator } from '../../local/coordinator.js';
+import type { Cluster, ClusterNumbers, Coordinator } from '../../coordinator.js';
+import { LocalCoordinator, type LocalOptions } from '../../local/coordinator.js';
 import type { StoreState } from '../../local/durable/state.js';
 import { failData, openDataDirectory } from './data-directory.js';
 
@@ -30,10 +30,10 @@ export interface Engine {
 export async function openAlone(
   config: Config,
   onStore: (state: StoreState) => void,
-  onSlow: (turn: SlowTurn) => void,
+  told: Pick<LocalOptions, 'onSlow' | 'onUnusedKey'>,
 ): Promise<Engine> {
   const journal = await openDataDirectory(config);
-  const coordinator = new LocalCoordinator(config.coordinator, { onStore, onSlow, ...(journal && { journal }) });
+  const coordinator = new LocalCoordinator(config.coordinator, { onStore, ...told, ...(journal && { journal }) });
   return {
     coordinator,
     isNew: journal?.before.lastWrite === undefined,

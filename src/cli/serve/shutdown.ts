@@ -1,4 +1,4 @@
-/** What signals do: the first one drains, a second one ends it now. */
+/** What signals do: the first one drains, a second one ends it now. SIGHUP does nothing, where Node would end. */
 import type { Logger } from '../../observability/logger.js';
 import { EXIT, exitCodeOfSignal } from '../exit-codes.js';
 import type { Sidecar } from './sidecar.js';
@@ -23,6 +23,7 @@ export function drainOnSignals(sidecar: Sidecar, { log, timeout }: ShutdownOptio
     void drain(sidecar, timeout, log);
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);
+  process.on('SIGHUP', () => log.warn({ signal: 'SIGHUP' }, 'signal ignored: settings are read at the start only'));
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'unexpected error; ending');
     process.exit(EXIT.failure);

@@ -19,9 +19,12 @@ import { type OpenConsole, openConsole } from './console.js';
 import { SidecarDesk } from './desk.js';
 import { diskSpace } from './disk-space.js';
 import { type Engine, openAlone } from './engine.js';
+import { withMemoryBudget } from './memory-budget.js';
+import { warnOfFewFiles } from './open-files.js';
 import { Readiness } from './readiness.js';
 import { SlowHolds } from './slow-holds.js';
 import { StartupHold } from './startup-hold.js';
+import { UnusedKeys } from './unused-keys.js';
 
 interface SidecarOptions {
   readonly log: Logger;
@@ -68,8 +71,16 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
   const control = AccessControl.open(config.access, log);
   const audit =
     config.server.audit === 'stderr' ? auditLines((line) => process.stderr.write(line), systemClock) : undefined;
-  const slow = new SlowHolds(config, systemClock, (fields, message) => log.warn(fields, message));
-  const engine = await openEngine(config, { log, version, readiness, audited: audit?.audited, onSlow: slow.ended });
+  const warn = (fields: object, message: string) => log.warn(fields, message);
+  const slow = new SlowHolds(config, systemClock, warn);
+  const engine = await openEngine(withMemoryBudget(config, log), {
+    log,
+    version,
+    readiness,
+    audited: audit?.audited,
+    onSlow: slow.ended,
+    onUnusedKey: new UnusedKeys(warn).found,
+  });
   const { coordinator } = engine;
   try {
     const surroundings = async () => ({
@@ -116,6 +127,7 @@ export async function startSidecar(config: Config, { log, version }: SidecarOpti
     });
     slow.watch(coordinator);
     warnBeyondLoopback(config, log);
+    await warnOfFewFiles(config.coordinator.limits.connections, log);
     readiness.listening();
     const { host } = tcp(config.server.httpListen);
     const onReady = () => hold.note(coordinator, log);
@@ -133,15 +145,20 @@ interface Around extends SidecarOptions {
   readonly readiness: Readiness;
   readonly audited: Audited | undefined;
   readonly onSlow: (turn: SlowTurn) => void;
+  readonly onUnusedKey: (queue: string) => void;
 }
 
-async function openEngine(config: Config, { log, version, readiness, audited, onSlow }: Around): Promise<Engine> {
+async function openEngine(
+  config: Config,
+  { log, version, readiness, audited, onSlow, onUnusedKey }: Around,
+): Promise<Engine> {
   const { cluster } = config;
-  if (cluster === undefined) return openAlone(config, (state) => readiness.storeChanged(state), onSlow);
+  if (cluster === undefined)
+    return openAlone(config, (state) => readiness.storeChanged(state), { onSlow, onUnusedKey });
   // Only here: it is a third of all that there is to load.
   const { openCluster } = await import('./cluster/cluster-engine.js');
   const onReadiness = (why: string | undefined) => readiness.clusterChanged(why);
-  return openCluster(config, cluster, { log, version, audited, onReadiness, onSlow });
+  return openCluster(config, cluster, { log, version, audited, onReadiness, onSlow, onUnusedKey });
 }
 
 interface Parts {
@@ -227,10 +244,15 @@ interface HttpParts {
 
 async function listenHttp({ server }: Config, { metrics, readiness, remark, log }: HttpParts): Promise<HttpServer> {
   const { host, port } = tcp(server.httpListen);
+  // Beyond loopback a scraper asks by whatever name its network has for this machine.
+  const names = isLocal(parsed(server.httpListen))
+    ? new Set(server.httpHosts.map((name) => name.toLowerCase()))
+    : undefined;
   try {
     return await startHttpServer({
       host,
       port,
+      names,
       metrics: metrics.render,
       notReady: () => readiness.notReady,
       remark,
@@ -269,11 +291,11 @@ interface GrpcParts {
 }
 
 async function listenGrpc(
-  { server: { listen }, coordinator: { limits } }: Config,
+  { server: { listen }, coordinator: { limits }, keepalive }: Config,
   { metrics: { observe, failed }, ...parts }: GrpcParts,
 ): Promise<GrpcServer> {
   try {
-    return await startGrpcServer({ ...parts, listen, limits, observe, failed, serving: false });
+    return await startGrpcServer({ ...parts, listen, limits, keepalive, observe, failed, serving: false });
   } catch (error) {
     throw cannotListen('listen', listen, error);
   }

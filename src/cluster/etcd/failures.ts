@@ -1,6 +1,7 @@
 /** What etcd and the network say when they fail, as errors: what is wrong, and what to do. */
 import { type ServiceError, status } from '@grpc/grpc-js';
 import type { JournalError } from '../../local/journal/journal.js';
+import { tlsText } from '../connections/tls-text.js';
 import { storeError } from '../store/partition/failures.js';
 import type { EtcdAddress } from './address.js';
 
@@ -37,8 +38,7 @@ function reasonOf(details: string, tls: boolean): string {
   if (/ECONNREFUSED/.test(details)) return 'nothing listens there';
   if (/ENOTFOUND|EAI_AGAIN|Name resolution failed/.test(details)) return 'no machine is known by that name';
   if (/no leader|leader changed/.test(details)) return `it has no leader now: ${details}`;
-  if (/SSL|TLS|certificate|CERT/i.test(details))
-    return `TLS failed: ${details} (NODE_EXTRA_CA_CERTS names a CA of your own)`;
+  if (/SSL|TLS|certificate|CERT/i.test(details)) return tlsText('', details);
   if (/Connection dropped|ECONNRESET|EPIPE|socket hang up/i.test(details))
     return `it closed the connection (${tls ? 'is it a port with TLS?' : 'a port with TLS wants etcds://'})`;
   return details;

@@ -1,5 +1,8 @@
 /**
  * Asks for items of other groups that items here wait for, of all partitions that this member is the home of, until each has ended.
+ * All are asked for at the same time, however many: what ends while nobody asks for it may be forgotten (`result_ttl`). Where a home
+ * lets no more calls wait, it is asked again every second.
+ *
  * Nothing rests on it: what is waited for is in the row of the item that waits. So whoever is the home next asks again, and it does
  * not matter what is lost, late or told twice. Nothing is kept where the items are asked for.
  */
@@ -9,11 +12,10 @@ import type { HomeCoordinator } from '../../local/home.js';
 import type { FollowedRoutes } from '../partitions/followed-routes.js';
 import type { Homes } from '../partitions/homes.js';
 
-/** So many of one partition are asked for at once. */
-const MOST_ASKED = 500;
-/** How long a question waits for the end, ms; where more are to be asked, so that all have their turn. */
-const LONG_WAIT = 20_000;
-const SHORT_WAIT = 1_000;
+/** So many requests leave in one go; the others in the next ones. */
+const SLICE = 500;
+/** How long a question waits for the end, ms. */
+const WAIT = 20_000;
 /** Then whoever was asked may be no home any more, ms after the end of the wait. */
 const PATIENCE = 5_000;
 /** After a refusal, ms; each time twice as long. */
@@ -29,12 +31,19 @@ class Round {
   readonly questions = new Set<Question>();
   /** It is going to look. */
   isReady = false;
-  pause = FIRST_PAUSE;
+  /** Of those that were refused, after the last time, ms. One that is answered says nothing of the others. */
+  readonly pauses = new Map<ItemRef, number>();
 
   constructor(
     readonly partition: number,
     readonly home: HomeCoordinator,
   ) {}
+
+  /** Nobody waits for it any more. */
+  forget(ref: ItemRef): void {
+    this.known.delete(ref);
+    this.pauses.delete(ref);
+  }
 }
 
 /** One item, asked for in all partitions in which it may be. */
@@ -126,27 +135,27 @@ export class Asking {
   /** Their items are gone, or wait for nothing any more. */
   #callOffUnwanted(round: Round, far: ReadonlySet<ItemRef>): void {
     if (round.known.size === far.size) return;
-    for (const ref of round.known) if (!far.has(ref)) round.known.delete(ref);
+    for (const ref of round.known) if (!far.has(ref)) round.forget(ref);
     for (const question of round.questions) if (!far.has(question.ref)) this.#over(round, question);
   }
 
   #askSome(round: Round, far: ReadonlySet<ItemRef>): void {
-    const wait = far.size > MOST_ASKED ? SHORT_WAIT : LONG_WAIT;
+    let left = SLICE;
     for (const ref of round.line) {
-      if (round.questions.size >= MOST_ASKED) return;
+      if (left <= 0) return this.ready(round.partition);
       round.line.delete(ref);
-      if (far.has(ref)) this.#ask(round, ref, wait);
-      else round.known.delete(ref);
+      if (far.has(ref)) left -= this.#ask(round, ref);
+      else round.forget(ref);
     }
   }
 
-  /** By the routes as they are now. */
-  #ask(round: Round, ref: ItemRef, wait: number): void {
+  /** By the routes as they are now. @returns how many homes are asked */
+  #ask(round: Round, ref: ItemRef): number {
     const { queue, itemId } = ref;
     const partitions = this.routes.now.map.all(queue);
     const question = new Question(ref, partitions.length);
     round.questions.add(question);
-    question.callOff = this.clock.after(wait + PATIENCE, () => this.#again(round, question));
+    question.callOff = this.clock.after(WAIT + PATIENCE, () => this.#again(round, question));
     for (const partition of partitions) {
       const home = this.homes.home(partition);
       if (home === undefined) {
@@ -154,7 +163,7 @@ export class Asking {
         continue;
       }
       const pending = home.awaitItem(
-        { queue, itemId, wait },
+        { queue, itemId, wait: WAIT },
         {
           answer: (answer) => {
             this.#heard(round, question, answer);
@@ -165,6 +174,7 @@ export class Asking {
       );
       question.pending.push(pending);
     }
+    return partitions.length;
   }
 
   /** @param answer unset: it was refused, so nothing is known */
@@ -183,10 +193,9 @@ export class Asking {
     const { answer, isRefused } = question;
     const end = endOf(answer);
     if (end === undefined || (answer === undefined && isRefused)) return this.#again(round, question, isRefused);
-    round.pause = FIRST_PAUSE;
     this.#over(round, question);
     if (!this.#isCurrent(round)) return this.#end(round);
-    round.known.delete(question.ref);
+    round.forget(question.ref);
     round.home.farEnded(question.ref, end);
     this.ready(round.partition);
   }
@@ -195,10 +204,12 @@ export class Asking {
   #again(round: Round, question: Question, isRefused = true): void {
     this.#over(round, question);
     // Also one that said too early that it has not ended is not asked in a circle.
-    const pause = isRefused ? round.pause : FIRST_PAUSE;
-    round.pause = isRefused ? Math.min(2 * pause, LONGEST_PAUSE) : FIRST_PAUSE;
+    const { ref } = question;
+    const pause = isRefused ? (round.pauses.get(ref) ?? FIRST_PAUSE) : FIRST_PAUSE;
+    if (isRefused) round.pauses.set(ref, Math.min(2 * pause, LONGEST_PAUSE));
+    else round.pauses.delete(ref);
     this.clock.after(pause, () => {
-      round.line.add(question.ref);
+      round.line.add(ref);
       this.#look(round);
     });
   }

@@ -4,7 +4,7 @@ import type { Clock } from '../../local/clock.js';
 import type { Homes } from '../partitions/homes.js';
 import type { HomeEntry, Registry } from '../registry/registry.js';
 import { HomeChanges } from './changes.js';
-import { type Connect, RemoteHomes } from './remote-homes.js';
+import { type Connect, RemoteHomes, type Unlinked } from './remote-homes.js';
 
 /** One key a second, however many gateways there are, ms. */
 const READ_EVERY = 1_000;
@@ -16,6 +16,7 @@ interface GatewayOptions {
   readonly registry: Registry;
   readonly partitions: number;
   readonly connect: Connect;
+  readonly unlinked?: Unlinked;
   /** Reads the record of the cluster, and follows it: a home may have refused a call for that. */
   readonly catchUp?: () => Promise<void>;
   /** Unset: it goes right again. */
@@ -37,7 +38,7 @@ export class GatewayHomes implements Homes {
   constructor(options: GatewayOptions) {
     this.#options = options;
     this.partitions = options.partitions;
-    this.#remote = new RemoteHomes(options.connect);
+    this.#remote = new RemoteHomes(options.connect, options.unlinked);
     this.#changes = new HomeChanges(options.clock);
   }
 
@@ -81,6 +82,8 @@ export class GatewayHomes implements Homes {
   }
 
   whyNone(partition: number): string {
+    const problem = this.#remote.problemOf(partition);
+    if (problem !== undefined) return problem;
     const why = this.#isKnown ? 'no member has said that it is its home' : 'the map of homes was not read yet';
     return `partition ${partition} has no home: ${why}${this.#trouble === undefined ? '' : `; ${this.#trouble.message}`}`;
   }

@@ -15,7 +15,7 @@ export class MemberCounts implements MemberWatcher {
   readonly #write = new Histogram(SECONDS);
   readonly #batchRows = new Histogram(SIZES);
 
-  get numbers(): Omit<ClusterNumbers, 'partitions' | 'members' | 'parcels' | 'forwarded'> {
+  get numbers(): Omit<ClusterNumbers, 'partitions' | 'members' | 'parcels' | 'heldUpFor' | 'forwarded'> {
     return {
       claims: this.#claims,
       fenced: this.#fenced,

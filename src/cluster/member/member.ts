@@ -91,9 +91,15 @@ export class ClusterMember implements Homes {
       own: () => this.#own,
       trouble: (error) => this.#troubled(asError(error)),
     });
-    this.#remote = new RemoteHomes(options.connect);
+    this.#remote = new RemoteHomes(options.connect, options.unlinked);
     this.#changes = new HomeChanges(clock);
-    this.between = new BetweenGroups(clock, this, (partition) => this.#own[partition]?.home, options.routes);
+    this.between = new BetweenGroups(
+      clock,
+      this,
+      (partition) => this.#own[partition]?.home,
+      options.routes,
+      (heldUp) => options.heldUp?.(heldUp),
+    );
     this.#moves = new Moves(ttl);
     this.#quiet = new Quiet(clock, ttl, partitions);
     this.#epochs = new Array<number>(partitions).fill(0);
@@ -201,6 +207,8 @@ export class ClusterMember implements Homes {
   }
 
   whyNone(partition: number): string {
+    const unlinked = this.#remote.problemOf(partition);
+    if (unlinked !== undefined) return unlinked;
     const own = this.#own[partition];
     const { guards, members, standing, orders } = this.view;
     const guard = guards[partition];
@@ -254,7 +262,7 @@ export class ClusterMember implements Homes {
   }
 
   #host(): PartitionHost {
-    const { clock, store, makeHome, watcher, routes, policyAt } = this.#options;
+    const { clock, store, makeHome, watcher, routes, policyAt, policyTakenAt } = this.#options;
     const session = this.#session;
     return {
       clock,
@@ -262,6 +270,7 @@ export class ClusterMember implements Homes {
       makeHome,
       routes,
       policyAt,
+      policyTakenAt,
       said: () => this.#published.now(),
       catchUp: () => this.#following.catchUp(),
       loads: this.#loads,

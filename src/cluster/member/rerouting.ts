@@ -8,6 +8,7 @@
  * reads the record before it lets anybody in, and finds that the queue is to leave, or has left.
  */
 import type { Refusal, Result, RouteRequest, RouteView } from '../../coordinator.js';
+import { pastedCommand } from '../../core/contract/pasted-command.js';
 import { badRequest, DRAINING } from '../../core/contract/refusals.js';
 import type { CoordinatorSettings } from '../../core/contract/settings.js';
 import { tooSmallToSpread } from '../../core/contract/spread.js';
@@ -111,7 +112,7 @@ export class Rerouting {
     } catch (error) {
       if (!(error instanceof JournalError)) throw error;
       // It may be done, or is called off by the members later.
-      const description = `it is not known whether queue ${JSON.stringify(queue)} was routed anew: ${error.message}; "keyturn cluster route ${queue}" shows it`;
+      const description = `it is not known whether queue ${JSON.stringify(queue)} was routed anew: ${error.message}; "${pastedCommand(['cluster', 'route'], [queue])}" shows it`;
       return { ok: false, refusal: { kind: 'store_unavailable', description, retryAfter: 1_000 } };
     }
   }
@@ -279,7 +280,7 @@ function overtaken({ queue, ...place }: Change): Refused {
   const what = placeText(place, queue);
   return notRoutable(
     queue,
-    `that it should have ${what} was called off meanwhile; "keyturn cluster route ${queue}" shows what counts`,
+    `that it should have ${what} was called off meanwhile; "${pastedCommand(['cluster', 'route'], [queue])}" shows what counts`,
   );
 }
 

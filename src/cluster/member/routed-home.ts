@@ -14,6 +14,8 @@ export interface RoutedHomeHost {
   readonly routes: FollowedRoutes;
   /** Of a queue at a partition, by the routes as they are now. Unset: nothing is said of it there. */
   policyAt(queue: string, partition: number): Policy | undefined;
+  /** As `policyAt`, also of a queue that is not named but allowed. Unset: there is no such queue. */
+  policyTakenAt(queue: string, partition: number): Policy | undefined;
   readonly between: BetweenGroups;
   /** There is something to be said to who changes routes. */
   said(partition: number): void;

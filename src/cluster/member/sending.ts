@@ -15,13 +15,29 @@ const LONGEST_PAUSE = 1_000;
 /** Then it is sent again: a home that answers nothing may be none any more, ms. */
 const PATIENCE = 5_000;
 
+/** After so long it is no moment any more, ms. */
+const TOLD_AFTER = 30_000;
+
+/** What goes from one partition to another, and is refused there. */
+export interface HeldUp {
+  readonly source: number;
+  readonly target: number;
+  readonly why: Refusal;
+  /** ms */
+  readonly since: number;
+}
+
 /** From one partition to another. It ends when nothing is left to be sent, or the core is not the home any more. */
 class Line {
   /** Requests so far: an answer to an older one says what is there, and nothing of what is to be done. */
   asked = 0;
+  /** Stamp of the first parcel of the last request. */
+  first = 0;
   isAsking = false;
   pause = FIRST_PAUSE;
   callOff: (() => void) | undefined;
+  /** Since when each request was refused, and the last reason. Unset: the last one was not. */
+  heldUp: { readonly since: number; readonly why: Refusal } | undefined;
 
   constructor(
     readonly source: number,
@@ -34,13 +50,18 @@ export class Sending {
   /** By source and target: at most one for each pair of partitions. */
   readonly #lines = new Map<string, Line>();
   #isEnded = false;
+  #isTold = false;
 
-  /** @param own of a partition that this member is the home of now */
+  /**
+   * @param own of a partition that this member is the home of now
+   * @param tell something has been held up for {@link TOLD_AFTER}; unset: nothing is any more
+   */
   constructor(
     private readonly clock: Clock,
     private readonly homes: Pick<Homes, 'home' | 'onChange' | 'partitions'>,
     private readonly own: (partition: number) => HomeCoordinator | undefined,
     private readonly routes: FollowedRoutes,
+    private readonly tell: (heldUp: HeldUp | undefined) => void,
   ) {
     homes.onChange((partitions) => this.#changed(partitions));
   }
@@ -51,6 +72,23 @@ export class Sending {
     for (let partition = 0; partition < this.homes.partitions; partition += 1)
       parcels += this.own(partition)?.outgoing.size ?? 0;
     return parcels;
+  }
+
+  /** What has been refused for the longest time. */
+  get heldUp(): HeldUp | undefined {
+    let longest: HeldUp | undefined;
+    for (const { source, target, heldUp } of this.#lines.values())
+      if (heldUp !== undefined && heldUp.since < (longest?.since ?? Number.POSITIVE_INFINITY))
+        longest = { source, target, ...heldUp };
+    return longest;
+  }
+
+  #tellOfHeldUp(): void {
+    const { heldUp } = this;
+    const isHeldUp = heldUp !== undefined && this.clock.now() - heldUp.since >= TOLD_AFTER;
+    if (isHeldUp === this.#isTold) return;
+    this.#isTold = isHeldUp;
+    this.tell(isHeldUp ? heldUp : undefined);
   }
 
   /** This partition may have something for that one. */
@@ -85,7 +123,9 @@ export class Sending {
   #end(line: Line): void {
     line.callOff?.();
     const name = `${line.source} ${line.target}`;
-    if (this.#lines.get(name) === line) this.#lines.delete(name);
+    if (this.#lines.get(name) !== line) return;
+    this.#lines.delete(name);
+    if (line.heldUp !== undefined) this.#tellOfHeldUp();
   }
 
   #soon(line: Line): void {
@@ -114,15 +154,17 @@ export class Sending {
     if (!this.#isCurrent(line)) return this.#end(line);
     const parcels = home.parcelsFor(target);
     // Those that are written from now on are told.
-    if (parcels.length === 0) return this.#end(line);
+    const [first] = parcels;
+    if (first === undefined) return this.#end(line);
     const to = this.homes.home(target);
     if (to?.deliver === undefined) return this.#later(line);
     line.asked += 1;
+    line.first = first.stamp;
     line.isAsking = true;
     const { asked } = line;
     this.#giveUpAfter(line, asked);
     to.deliver(
-      { source, parcels },
+      { source, parcels, isCounted: this.own(target) === to },
       {
         answer: (answer) => this.#answered(line, asked, answer),
         refuse: (refusal) => this.#refused(line, asked, refusal),
@@ -154,6 +196,8 @@ export class Sending {
     line.home.delivered(line.target, upTo);
     if (!isAwaited) return true;
     line.pause = FIRST_PAUSE;
+    line.heldUp = undefined;
+    this.#tellOfHeldUp();
     const isHeld = isElsewhere && !line.home.sendElsewhere(line.target, (followUp) => this.#targetOf(followUp));
     // Not now: this may be in the middle of a step of the other core.
     if (isHeld) this.#later(line);
@@ -166,7 +210,12 @@ export class Sending {
     return this.routes.now.map.of(queue, item.key, item.itemId);
   }
 
-  #refused(line: Line, asked: number, _refusal: Refusal): void {
-    if (this.#isOver(line, asked)) this.#later(line);
+  #refused(line: Line, asked: number, refusal: Refusal): void {
+    if (!this.#isOver(line, asked)) return;
+    const isNone = refusal.kind === 'no_such_queue' && this.#isCurrent(line);
+    if (isNone && line.home.notTaken(line.target, line.first, refusal.queue)) return this.#soon(line);
+    line.heldUp = { since: line.heldUp?.since ?? this.clock.now(), why: refusal };
+    this.#tellOfHeldUp();
+    this.#later(line);
   }
 }

@@ -56,7 +56,7 @@ export class Tenure {
     this.home = host.makeHome({ clock, journal: this.#journal, gate: this.#gate, partition });
     this.routed = new RoutedHome(guard.partition, this.home, host);
     this.home.sendBy(
-      (request) => placeFollowUps(host.routes.now.map, request),
+      (request) => placeFollowUps(host.routes.now.map, request, (queue, target) => host.policyTakenAt(queue, target)),
       ({ queue, item }) => host.routes.now.map.of(queue, item.key, item.itemId) === guard.partition,
       (target) => host.between.hasParcels(guard.partition, target),
     );

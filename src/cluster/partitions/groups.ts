@@ -1,5 +1,6 @@
 /** What one step may reach in a cluster: queues of one group (S254); and what goes to other groups after it (S520). */
 import type { AckRequest, FollowUp, ItemRef, NewItem, Refusal, SubmitRequest } from '../../coordinator.js';
+import type { Policy } from '../../core/contract/policy.js';
 import { badRequest } from '../../core/contract/refusals.js';
 import { followUpId } from '../../core/structures/own-id.js';
 import type { PartitionMap } from './partition-map.js';
@@ -80,8 +81,14 @@ export function otherGroupOfAck(map: PartitionMap, request: AckRequest): OtherGr
  * At the home that decides about the Ack: says of each follow-up to another group which partition it goes to. The group decides, not
  * the partition: two groups that have one partition by chance are as any two. One that has no id gets it here, because the Ack tells
  * it, and it may say which part of a queue is meant.
+ *
+ * @param policyOf a queue in a partition; unset: there is no such queue. All sidecars have the same settings
  */
-export function placeFollowUps(map: PartitionMap, request: AckRequest): AckRequest | Refusal {
+export function placeFollowUps(
+  map: PartitionMap,
+  request: AckRequest,
+  policyOf: (queue: string, target: number) => Policy | undefined,
+): AckRequest | Refusal {
   const wrong = otherGroupOfAck(map, request);
   if (wrong !== undefined) return wrong;
   if (request.followUps.every((followUp) => isTogether(map, request, followUp))) return request;
@@ -91,7 +98,54 @@ export function placeFollowUps(map: PartitionMap, request: AckRequest): AckReque
     const itemId = item.itemId ?? followUpId(request.token, at);
     return { queue, item: { ...item, itemId }, target: map.of(queue, item.key, itemId) };
   });
-  return { ...request, followUps };
+  return { ...request, followUps, wrong: neverAccepted(followUps, policyOf) };
+}
+
+/** S620, S622: not even an empty queue would accept them. */
+function neverAccepted(
+  followUps: readonly FollowUp[],
+  policyOf: (queue: string, target: number) => Policy | undefined,
+): Refusal | undefined {
+  const places = new Map<string, EmptyQueue>();
+  for (const { queue, item, target } of followUps) {
+    if (target === undefined) continue;
+    const policy = policyOf(queue, target);
+    if (policy === undefined) return { kind: 'no_such_queue', queue };
+    const name = `${target} ${queue}`;
+    const taken = places.get(name) ?? new EmptyQueue(policy);
+    places.set(name, taken);
+    taken.add(item);
+    if (taken.isOverFull) return badRequest('follow_ups', tooMany(queue, policy));
+  }
+  return undefined;
+}
+
+function tooMany(queue: string, { maxWaiting }: Policy): string {
+  return `more items for queue ${queue} than its max_waiting, which is ${maxWaiting} where they go`;
+}
+
+/** Counts the places that items need in a queue in which nothing waits. */
+class EmptyQueue {
+  #places = 0;
+  readonly #ids = new Set<string>();
+  readonly #keys = new Map<string, number>();
+
+  constructor(private readonly policy: Policy) {}
+
+  get isOverFull(): boolean {
+    return this.#places > this.policy.maxWaiting;
+  }
+
+  add({ key, itemId }: NewItem): void {
+    // The second one of an id needs no place.
+    if (itemId !== undefined && this.#ids.has(itemId)) return;
+    if (itemId !== undefined) this.#ids.add(itemId);
+    const { waitingPerKey } = this.policy;
+    const ofKey = this.#keys.get(key) ?? 0;
+    if (key !== '' && typeof waitingPerKey === 'number' && ofKey >= waitingPerKey) return;
+    this.#keys.set(key, ofKey + 1);
+    this.#places += 1;
+  }
 }
 
 /** Of a queue that is spread only what has the same key is surely in the same part. */

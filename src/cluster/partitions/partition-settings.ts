@@ -27,8 +27,28 @@ export function settingsOf(settings: CoordinatorSettings, map: PartitionMap, par
   return { ...settings, queues, startupHold: 0 };
 }
 
+/** What the settings say of a queue at a partition, by the routes as they are now. */
+export function policiesIn(settings: CoordinatorSettings, map: () => PartitionMap) {
+  return {
+    policyAt: (queue: string, partition: number) => policyAt(settings, map(), partition, queue),
+    policyTakenAt: (queue: string, partition: number) => policyTakenAt(settings, map(), partition, queue),
+  };
+}
+
+/** As {@link policyAt}, also of a queue that the settings do not name but allow. Unset: there is no such queue in this partition. */
+function policyTakenAt(
+  settings: Pick<CoordinatorSettings, 'queues' | 'defaultPolicy' | 'autoCreate'>,
+  map: PartitionMap,
+  partition: number,
+  name: string,
+): Policy | undefined {
+  const policy = policyAt(settings, map, partition, name);
+  if (policy !== undefined || !settings.autoCreate) return policy;
+  return map.partsIn(name, partition).length === 0 ? undefined : settings.defaultPolicy;
+}
+
 /** The policy of a queue in this partition. Unset: it is not there, or one of which the settings say nothing. */
-export function policyAt(
+function policyAt(
   { queues, defaultPolicy }: Pick<CoordinatorSettings, 'queues' | 'defaultPolicy'>,
   map: PartitionMap,
   partition: number,

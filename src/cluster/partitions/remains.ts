@@ -1,4 +1,6 @@
 /** What hinders a queue from being routed anew, over all of its partitions, and what is to be done about it. */
+
+import { pastedCommand } from '../../core/contract/pasted-command.js';
 import type { QueueRemains } from '../../core/contract/views.js';
 
 /** Precondition: there is one at least. */
@@ -38,7 +40,7 @@ function adviceFor({ items, turns, callers, deadLetters, keys, dependants }: Que
   const isBusy = items + turns + callers + dependants > 0;
   if (isBusy || deadLetters + keys > 0) {
     const drain = 'stop what submits to it, and let its workers finish';
-    const rest = `"keyturn dead-letters" and "keyturn keys ${queue}" show what stands still`;
+    const rest = `"keyturn dead-letters" and "${pastedCommand(['keys'], [queue])}" show what stands still`;
     return `${isBusy ? drain : rest}${isBusy && deadLetters + keys > 0 ? `; ${rest}` : ''}; then try again`;
   }
   return 'wait until that is over or take it back, or let it be forgotten (--accept-loss): a Submit that is repeated would be done again then';

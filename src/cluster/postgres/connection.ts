@@ -33,6 +33,9 @@ const BOOL = 16;
 const BYTEA = 17;
 const NUMBERS: ReadonlySet<number> = new Set([20, 21, 23, 701]);
 
+/** A setting of Keyturn alone: a session without it has not got what it asked for, whatever its own settings are. */
+export const SESSION_MARK = 'keyturn.session';
+
 /**
  * What holds for a session whatever the server, the database or the role says otherwise.
  *
@@ -40,6 +43,7 @@ const NUMBERS: ReadonlySet<number> = new Set([20, 21, 23, 701]);
  * - `client_min_messages`: that such a wait was cancelled is told as a warning and in no other way.
  * - Statements and transactions of a client that is gone end soon: they keep the guard of a partition from everybody, and a place
  *   from those who come.
+ * - `transaction_timeout` is set later, by `server-check.ts`: a server before 17 refuses a session that asks for it.
  * - Plans: rows are found by their keys, whatever the statistics say of a table that was empty a moment ago.
  */
 const SESSION = [
@@ -63,6 +67,7 @@ const SESSION = [
   'enable_seqscan=off',
   'enable_hashjoin=off',
   'enable_mergejoin=off',
+  `${SESSION_MARK}=on`,
 ]
   .map((setting) => `-c ${setting}`)
   .join(' ');

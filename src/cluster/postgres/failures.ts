@@ -1,6 +1,7 @@
 /** What PostgreSQL and the network say when they fail, as errors of the store: what is wrong, and what to do. */
 import { JournalError } from '../../local/journal/journal.js';
 import { type EngineHost, hostName } from '../address/engine-address.js';
+import { tlsText } from '../connections/tls-text.js';
 import { storeError } from '../store/partition/failures.js';
 import type { PostgresAddress } from './address.js';
 
@@ -21,6 +22,12 @@ export function connectError(
     return storeError(
       'unfit',
       `${server} refuses the user ${user} or the password (put them into the address: postgres://USER:PASSWORD@HOST/DATABASE)`,
+      error,
+    );
+  if (code === '28000' && routineOf(error) === NO_ROLE)
+    return storeError(
+      'unfit',
+      `${server} lets the user ${user} not in: ${text} (createuser makes one; the address names the user: postgres://USER:PASSWORD@HOST/DATABASE)`,
       error,
     );
   if (code === '28000')
@@ -52,8 +59,7 @@ function reasonOf({ host }: EngineHost, code: string, text: string): string {
   if (code === 'ECONNREFUSED') return 'nothing listens there';
   if (code === '57P03') return `it is not ready: ${text}`;
   if (code === '53300') return `it lets nobody more in: ${text} (max_connections, or the limit of a role or database)`;
-  if (/^ERR_SSL|^ERR_TLS|CERT|SELF_SIGNED|EPROTO|UNABLE_TO/.test(code))
-    return `TLS failed with ${code} (NODE_EXTRA_CA_CERTS names a CA of your own)`;
+  if (/^ERR_SSL|^ERR_TLS|CERT|SELF_SIGNED|EPROTO|UNABLE_TO/.test(code)) return tlsText(code, text);
   return LOST.test(text + code) ? 'it closed the connection' : text;
 }
 
@@ -63,6 +69,8 @@ interface Failure {
   readonly isOver: boolean;
 }
 
+/** A role that is to get rights, for one. */
+const UNDEFINED_OBJECT = '42704';
 const LOST = /Connection terminated|not queryable|ECONNRESET|EPIPE|client was closed/i;
 
 /** Of a statement that failed. */
@@ -76,18 +84,34 @@ export function replyError({ name, user }: Pick<PostgresAddress, 'name' | 'user'
   if (code === '53100') return told('full', `${name} has no room on its disk`);
   if (code === '25006') return told('io', `${name} has become a standby, which takes no writes`, true);
   if (code === '42P01' || code === '3F000' || code === '42703')
-    return told('unfit', `${name} has not the tables of this version (${text}; ${MIGRATE} make them, makes them)`);
+    return { error: new JournalError('unfit', `${name} ${withoutTables(text)}`, { cause: error }), isOver: false };
   if (code === '42501')
     return told(
       'unfit',
       `the user ${user} of ${name} may not do what a sidecar does: ${text} (${MIGRATE} grant it, grants it)`,
     );
+  if (code === UNDEFINED_OBJECT)
+    return told('unfit', `${name} does not know a name: ${text} (createuser makes a role)`);
   if (code.startsWith('57P') || code.startsWith('08')) return told('io', `${name} ended the connection: ${text}`, true);
   if (code === '40001' || code === '40P01' || code === '55P03' || code === '25P03')
     return told('io', `${name} gave a transaction up: ${text}`, code === '25P03');
   if (LOST.test(text + code)) return told('io', `the connection to ${name} was lost`, true);
   // A statement that failed in a transaction may leave it open: whoever uses the connection next would be in it.
   return told('io', `asking ${name} failed: ${text}`, true);
+}
+
+/** Sidecars that live may have the only copy of what was in them: another store would throw it away. */
+function withoutTables(text: string): string {
+  const back =
+    'bring back a backup, or "keyturn cluster restore all" writes back what live sidecars keep: end none of them';
+  return `has not the tables of this version (${text}); ${MIGRATE} make them, makes them again; then ${back}`;
+}
+
+/** Where PostgreSQL looks up the role of a session: texts may be in any language. */
+const NO_ROLE = 'InitializeSessionUserId';
+
+function routineOf(error: unknown): unknown {
+  return error instanceof Error && 'routine' in error ? error.routine : undefined;
 }
 
 function codeOf(error: unknown): string {

@@ -1,6 +1,6 @@
 /** Whether a PostgreSQL can be used: looked at on every new connection. */
 import { storeError } from '../store/partition/failures.js';
-import type { PostgresConnection } from './connection.js';
+import { type PostgresConnection, SESSION_MARK } from './connection.js';
 import { standbysIn } from './standbys.js';
 import { Statement } from './statement.js';
 
@@ -17,6 +17,15 @@ interface ServerFacts {
 
 /** Those before are not kept any more by who makes PostgreSQL. */
 const OLDEST = 14;
+
+/** What a session asks for at its start, which a pooler may drop (`ignore_startup_parameters` of PgBouncer). */
+const MARK = new Statement('mark', `SELECT current_setting('${SESSION_MARK}', true)`);
+
+/** Since PostgreSQL 17; servers before have no such setting. It would end a commit that waits for a standby. */
+const NO_TRANSACTION_TIMEOUT = new Statement(
+  'transaction_timeout',
+  `SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout'`,
+);
 
 /** The time line is that of what is written now: it grows with each standby that becomes the primary. */
 const LOOK = new Statement(
@@ -41,6 +50,13 @@ export async function checkServer(
   replicas: number | 'auto',
   deadline: number,
 ): Promise<ServerFacts> {
+  const [[mark] = []] = await MARK.run(connection, [], deadline);
+  if (mark !== 'on')
+    throw storeError(
+      'unfit',
+      `${name} does not give a session the settings that it asks for, which a pooler does (PgBouncer with ignore_startup_parameters = options); use the address of PostgreSQL itself`,
+    );
+  await NO_TRANSACTION_TIMEOUT.run(connection, [], deadline);
   const [row = []] = await LOOK.run(connection, [], deadline);
   const [version, isStandby, fsync, fullPages, commit, standbys, system, timeline] = row;
   if (!(Number(version) >= OLDEST * 10_000))

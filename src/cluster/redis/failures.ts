@@ -1,5 +1,6 @@
 /** What Redis and the network say when they fail, as errors of the store: what is wrong, and what to do. */
 import { JournalError } from '../../local/journal/journal.js';
+import { tlsText } from '../connections/tls-text.js';
 import { storeError } from '../store/partition/failures.js';
 import type { RedisAddress } from './address.js';
 
@@ -37,7 +38,7 @@ function reasonOf(address: RedisAddress, error: unknown, text: string, deadline:
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `no machine is known as ${address.host}`;
   if (code === 'ECONNREFUSED') return 'nothing listens there';
   if (/^ERR_SSL|^ERR_TLS|CERT|SELF_SIGNED|EPROTO/.test(code)) {
-    return `TLS failed with ${code} (rediss:// is for a port with TLS; NODE_EXTRA_CA_CERTS names a CA of your own)`;
+    return tlsText(code, text, 'rediss:// is for a port with TLS; ');
   }
   if (/^Connection timeout$|client is closed/i.test(text)) {
     return `no answer within ${deadline} ms (${address.tls ? 'is it a port with TLS?' : 'a port with TLS wants rediss://'})`;

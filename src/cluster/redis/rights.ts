@@ -16,6 +16,7 @@ const PROBES: Readonly<Record<string, (key: string) => readonly string[]>> = {
   HDEL: (key) => ['HDEL', key, 'probe'],
   EXISTS: (key) => ['EXISTS', key],
   UNLINK: (key) => ['UNLINK', key],
+  EXPIRE: (key) => ['EXPIRE', `${key}:text`, '60'],
   SADD: (key) => ['SADD', `${key}:set`, 'probe'],
   SMEMBERS: (key) => ['SMEMBERS', `${key}:set`],
   SREM: (key) => ['SREM', `${key}:set`, 'probe'],

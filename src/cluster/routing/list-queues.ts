@@ -36,7 +36,7 @@ export async function listQueues(router: Router, request: ListQueuesRequest): Pr
     // Where nothing of it was used yet, nothing is paused.
     const asked = router.map.isSpread(name) ? router.map.all(name).filter((part) => !shelves[part]?.refused) : [0];
     const whole = parts.length < asked.length ? { ...view, paused: false } : view;
-    if (request.stuckFor === undefined || isStuckView(whole, request.stuckFor)) queues.push(whole);
+    if (request.stuckFor === undefined || homesPickOut || isStuckView(whole, request.stuckFor)) queues.push(whole);
   }
   const refused = shelves.flatMap(({ refused: one }) => one ?? []);
   const forGood = refused.find(({ refusal }) => !isAway(refusal));
@@ -47,9 +47,10 @@ export async function listQueues(router: Router, request: ListQueuesRequest): Pr
   return { ok: true, value: { queues, more, holdUntil, ...partial(unavailable) } };
 }
 
-/** As a home decides it of its own; a spread queue is what its parts are together. */
+/** As a home decides it of its own, but for items that wait for others; a spread queue is what its parts are together. */
 function isStuckView({ paused, deadLetters, states, oldestWaiting }: QueueView, waited: number): boolean {
-  return paused || deadLetters > 0 || states.PARK > 0 || (oldestWaiting ?? Number.NEGATIVE_INFINITY) >= waited;
+  if (paused || deadLetters > 0 || states.PARK > 0) return true;
+  return states.BLOCK + states.READY > 0 && (oldestWaiting ?? Number.NEGATIVE_INFINITY) >= waited;
 }
 
 function nextName(shelves: readonly Shelf[]): string | undefined {

@@ -98,7 +98,9 @@ export class MergedWatch implements Watch {
     if (home === undefined) return this.router.gates.refusal(partition);
     const part = new PartOfWatch(partition, home, () => this.#wake());
     const { queue, key, principal } = this.wanted;
+    const { isGuest } = this.watcher;
     const watcher: Watcher = {
+      ...(isGuest === undefined ? {} : { isGuest }),
       wake: () => part.wake(),
       end: (why) => this.#ended(part, why),
     };

@@ -25,6 +25,7 @@ import type {
   Watch,
   Watcher,
 } from '../../coordinator.js';
+import { placesFor } from '../../coordinator.js';
 import { badPageToken, DRAINING } from '../../core/contract/refusals.js';
 import { limitsOfParts } from '../../core/contract/spread.js';
 import {
@@ -121,8 +122,8 @@ export class RoutedAdministration implements Administration {
     return found === undefined ? nobody(asked) : { ok: true, value: { ...found, ...partial(unavailable) } };
   }
 
-  evictHolder(queue: string, key: string): Promise<Result<EvictionView>> {
-    return this.#changeKey(this.router.map.of(queue, key), (admin) => admin.evictHolder(queue, key));
+  evictHolder(queue: string, key: string, discard?: boolean): Promise<Result<EvictionView>> {
+    return this.#changeKey(this.router.map.of(queue, key), (admin) => admin.evictHolder(queue, key, discard));
   }
 
   async retryNow(request: RetryNowRequest): Promise<Result<RetryNowView>> {
@@ -225,7 +226,8 @@ export class RoutedAdministration implements Administration {
     const { router } = this;
     if (router.isClosed) return { ok: false, refusal: DRAINING };
     const { watchers } = router.settings.limits;
-    if (this.watches.size >= watchers) return { ok: false, refusal: tooMany(watchers) };
+    const places = placesFor(watcher, watchers);
+    if (this.watches.size >= places) return { ok: false, refusal: tooMany(places) };
     const onEnd = (ended: MergedWatch) => this.watches.delete(ended);
     const watch = new MergedWatch(
       router,

@@ -121,6 +121,8 @@ export class StatsOfMember {
         sum(parts, ({ waitingCalls }) => waitingCalls) + this.router.gates.size + this.router.leaderGates.size,
       payloadBytes: sum(parts, ({ payloadBytes }) => payloadBytes),
       payloadLimit: this.router.settings.limits.payloadMemoryBytes,
+      memoryBytes: sum(parts, ({ memoryBytes }) => memoryBytes),
+      memoryLimit: this.router.settings.limits.memoryBytes,
       ...(journals.length === 0 ? {} : { journal: mergeJournals(journals) }),
     };
   }

@@ -85,6 +85,8 @@ export interface ClusterRecord {
   readonly pins?: Readonly<Record<string, Pin>>;
   /** A route that is about to change: homes give up what they serve of that queue. Unset: none is. */
   readonly rerouting?: Rerouting;
+  /** Registry of all members, as `registryIdentity` writes it. Unset: no member of a version that names it has started yet. */
+  readonly registry?: string;
 }
 
 export interface Route {

@@ -14,7 +14,7 @@ export function recordOf(text: unknown): ClusterRecord | undefined {
 
 function isRecord(value: unknown): value is ClusterRecord {
   if (typeof value !== 'object' || value === null) return false;
-  const { id, partitions, secret, version, routes, revision, format, pins, rerouting } = {
+  const { id, partitions, secret, version, routes, revision, format, pins, rerouting, registry } = {
     id: 0,
     partitions: 0,
     secret: 0,
@@ -24,6 +24,7 @@ function isRecord(value: unknown): value is ClusterRecord {
     format: undefined,
     pins: undefined,
     rerouting: undefined,
+    registry: undefined,
     ...value,
   };
   return (
@@ -35,6 +36,7 @@ function isRecord(value: unknown): value is ClusterRecord {
     routes !== null &&
     (revision === undefined || typeof revision === 'number') &&
     (format === undefined || typeof format === 'number') &&
+    (registry === undefined || typeof registry === 'string') &&
     (pins === undefined || arePins(pins)) &&
     (rerouting === undefined || isRerouting(rerouting))
   );

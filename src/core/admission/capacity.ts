@@ -17,8 +17,10 @@ import { itemById } from '../items/item-status.js';
 import { tooSoon } from '../lane/arrivals.js';
 import { catchUpItems } from '../lane/current-lanes.js';
 import { isFull } from '../lane/room.js';
+import { COSTS, keysOf, TURN_COST } from '../state/held.js';
 import { roomKept } from '../state/kept-room.js';
 import { STATES } from '../state/lane-states.js';
+import { memoryLeft } from '../state/memory-budget.js';
 import { Item, type Lack, type Lane, type Queue, RoomWaiter } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { mayNotWait, startWaiting, stopWaiting } from '../state/wait-list.js';
@@ -32,8 +34,12 @@ export interface Need {
   entries: number;
   /** As `weightOf` charges them. What a replaced item gives back is not subtracted. */
   bytes: number;
+  /** Of the keys of its items. */
+  keyBytes: number;
   /** Keys that are busy by it, and were not before: at most, as long as there is room for as many. */
   lanes: number;
+  /** Of `limits.memory_bytes`: what the call gives back itself that waits with it. */
+  frees: number;
   /** Items whose ids are known already, or stand in the batch before. */
   known: number;
   /** What its items wait for, at most. */
@@ -50,7 +56,7 @@ export interface Need {
  * that is over by the clock.
  */
 export class CapacityPlan {
-  readonly need: Need = { entries: 0, bytes: 0, lanes: 0, known: 0, dependencies: 0 };
+  readonly need: Need = { entries: 0, bytes: 0, keyBytes: 0, frees: 0, lanes: 0, known: 0, dependencies: 0 };
   /** Places that the batch takes so far, by key. Kept only where `waiting_per_key` is a number. */
   #added: Map<string, number> | undefined;
   /** Items of the batch by the ids that the client chose. */
@@ -98,7 +104,10 @@ export class CapacityPlan {
       need.entries += 1;
       need.lanes += this.#lanesFor(item.key);
     }
-    if (place !== 'none') need.bytes += weightOf(item, itemId?.length ?? 0);
+    if (place !== 'none') {
+      need.bytes += weightOf(item, itemId?.length ?? 0);
+      need.keyBytes += item.key.length;
+    }
     return undefined;
   }
 
@@ -169,19 +178,36 @@ export function countsLanes(state: CoreState, items: number): boolean {
   return state.busyLanes + state.elsewhere.busyLanes + items > state.settings.limits.busyLanes;
 }
 
+/** What it needs of `limits.memory_bytes`: each key as if it were new. */
+export function memoryOf({ bytes, keyBytes, lanes, frees }: Need): number {
+  return bytes + keyBytes + lanes * TURN_COST - frees;
+}
+
 /**
  * What the need lacks now; of several lacks the first in the order of the checks. What needs none of something does not
  * lack it, even where the limit is exceeded: what came back, or was restored, may exceed it, and a resend must still be
  * answered (S100, I10). What other cores of the process use counts too (S273).
  *
  * @param kept how many places of the queue are kept for others
+ * @param beyond which part of the limits of memory it may use beyond them
+ * @param reserve which part of `limits.memory_bytes` besides
  */
-export function lacks(state: CoreState, queue: Queue, need: Need, kept = roomKept(state, queue)): Lack | undefined {
+export function lacks(
+  state: CoreState,
+  queue: Queue,
+  need: Need,
+  kept = roomKept(state, queue),
+  beyond = 0,
+  reserve = 0,
+): Lack | undefined {
   const { elsewhere } = state;
-  const { payloadMemoryBytes, busyLanes, dependencies } = state.settings.limits;
+  const { payloadMemoryBytes, memoryBytes, busyLanes, dependencies } = state.settings.limits;
   const taken = need.entries === 0 ? 0 : queue.waiting + need.entries + kept;
   if (taken > queue.policy.maxWaiting) return 'queue';
-  if (need.bytes > 0 && state.payloadBytes + elsewhere.payloadBytes + need.bytes > payloadMemoryBytes) return 'memory';
+  const payloads = state.payloadBytes + elsewhere.payloadBytes + need.bytes;
+  if (need.bytes > 0 && payloads > payloadMemoryBytes * (1 + beyond)) return 'memory';
+  const memory = memoryOf(need);
+  if (memory > 0 && memory > memoryLeft(state) + memoryBytes * (beyond + reserve)) return 'all_memory';
   if (need.lanes > 0 && state.busyLanes + elsewhere.busyLanes + need.lanes > busyLanes) return 'lanes';
   const linked = state.dependencies.size + elsewhere.dependencies;
   if (need.dependencies > 0 && linked + need.dependencies > dependencies) return 'dependencies';
@@ -194,12 +220,14 @@ export function lacks(state: CoreState, queue: Queue, need: Need, kept = roomKep
  * @param kept how many places of the queue are kept for others
  */
 export function lackRefusal(state: CoreState, queue: Queue, lack: Lack, kept = roomKept(state, queue)): Refusal {
-  const { payloadMemoryBytes, busyLanes, dependencies } = state.settings.limits;
+  const { payloadMemoryBytes, memoryBytes, busyLanes, dependencies } = state.settings.limits;
   switch (lack) {
     case 'queue':
       return queueFull(queue.name, queue.policy.maxWaiting, Math.min(kept, queue.policy.maxWaiting - queue.waiting));
     case 'memory':
       return memoryFull(payloadMemoryBytes);
+    case 'all_memory':
+      return memoryFull(memoryBytes, 'memory_bytes');
     case 'lanes':
       return limitRefusal('busy_lanes', busyLanes);
     case 'dependencies':
@@ -210,18 +238,27 @@ export function lackRefusal(state: CoreState, queue: Queue, lack: Lack, kept = r
 /**
  * Waiting would not help: the batch alone exceeds a limit. That is a bad request, not a lack of room: a retry of the
  * same call could never succeed.
+ *
+ * @param field of the request, which the refusal names
  */
-export function neverFits(state: CoreState, queue: Queue, need: Need): Refusal | undefined {
+export function neverFits(
+  state: CoreState,
+  queue: Queue,
+  need: Need,
+  field: 'items' | 'follow_ups' = 'items',
+): Refusal | undefined {
   const { maxWaiting } = queue.policy;
-  const { payloadMemoryBytes, busyLanes, dependencies } = state.settings.limits;
+  const { payloadMemoryBytes, memoryBytes, busyLanes, dependencies } = state.settings.limits;
   if (need.entries > maxWaiting)
-    return badRequest('items', `${need.entries} items, but max_waiting of queue ${queue.name} is ${maxWaiting}`);
+    return badRequest(field, `${need.entries} items, but max_waiting of queue ${queue.name} is ${maxWaiting}`);
   if (need.bytes > payloadMemoryBytes)
-    return badRequest('items', `${need.bytes} bytes, but limits.payload_memory_bytes is ${payloadMemoryBytes}`);
+    return badRequest(field, `${need.bytes} bytes, but limits.payload_memory_bytes is ${payloadMemoryBytes}`);
+  if (memoryOf(need) > memoryBytes)
+    return badRequest(field, `${memoryOf(need)} bytes with their keys, but limits.memory_bytes is ${memoryBytes}`);
   if (need.lanes > busyLanes)
-    return badRequest('items', `${need.lanes} keys to be busy, but limits.busy_lanes is ${busyLanes}`);
+    return badRequest(field, `${need.lanes} keys to be busy, but limits.busy_lanes is ${busyLanes}`);
   if (need.dependencies > dependencies)
-    return badRequest('items', `${need.dependencies} to wait for, but limits.dependencies is ${dependencies}`);
+    return badRequest(field, `${need.dependencies} to wait for, but limits.dependencies is ${dependencies}`);
   return undefined;
 }
 
@@ -239,7 +276,7 @@ export function waitForRoom(
   now: number,
 ): RoomWaiter | undefined {
   const bytes = heldBy(request);
-  const refusal = mayNotWait(state, 'room', bytes);
+  const refusal = mayNotWait(state, 'room', keysOf(request.items), bytes);
   if (refusal !== undefined) {
     countRejected(queue, refusal);
     state.effects.push({ kind: 'refuse', to: reply, refusal }, queue.tellsLate);
@@ -247,6 +284,8 @@ export function waitForRoom(
   }
   const waiter = new RoomWaiter(queue, request, reply, bytes);
   startWaiting(state, waiter, after(now, request.waitForRoom));
+  // The end of the step notes what the first one lacks.
+  if (queue.roomWaiters.size === 1) state.roomDirty.add(queue);
   return waiter;
 }
 
@@ -303,6 +342,13 @@ function rejectionOf(refusal: Refusal): keyof Queue['counters']['rejected'] {
     default:
       return 'limit';
   }
+}
+
+/** As {@link needOf}, of a batch that waits for room: what it holds meanwhile comes free when it is let in. */
+export function needOfWaiter(state: CoreState, waiter: RoomWaiter, now: number): Need | Refusal {
+  const need = needOf(state, waiter.queue, waiter.request, now);
+  if ('entries' in need) need.frees = COSTS.room + waiter.bytes + keysOf(waiter.request.items);
+  return need;
 }
 
 /**

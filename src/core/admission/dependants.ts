@@ -6,6 +6,7 @@
 import type { AfterRef, ItemRef, NewItem, Reason } from '../contract/model.js';
 import { hasRoomForLetter, makeDeadLetter } from '../items/dead-letter.js';
 import { isOpen, standingOf } from '../items/item-status.js';
+import { noteError } from '../items/last-error.js';
 import { resolve } from '../lane/resolve.js';
 import { nameOf, told } from '../state/item-names.js';
 import { markAllRoom } from '../state/marks.js';
@@ -135,7 +136,7 @@ function failByDependency(state: CoreState, item: Item, { queue, itemId }: ItemR
     waits.dependencyFailed = true;
     waits.changed = true;
   }
-  item.lastError = `${told({ queue, itemId })}, which had to be done before it, ${ENDED[end]}`;
+  noteError(state, item, `${told({ queue, itemId })}, which had to be done before it, ${ENDED[end]}`, false);
   if (item.stored !== undefined) lane.queue.changes?.item(item);
   const stopsKey = lane.key !== '' && lane.queue.policy.onDeadLetter === 'park';
   if (!stopsKey && hasRoomForLetter(lane.queue)) makeDeadLetter(state, item, 'dependency', now);

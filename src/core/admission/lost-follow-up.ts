@@ -1,12 +1,14 @@
 /**
- * A follow-up from another group that can never be an item: its Ack was answered long ago, so nobody could be told. It becomes a
- * dead letter of its queue, for a person to see.
+ * A follow-up to another group that can never be an item: its Ack was answered long ago, so nobody could be told. It becomes a
+ * dead letter of its queue, or of that of its Ack if there is no such queue, for a person to see.
  */
 import type { NewItem } from '../contract/model.js';
+import type { Destination } from '../contract/parcels.js';
 import { makeDeadLetter } from '../items/dead-letter.js';
 import { lineUp } from '../items/item-phase.js';
 import { itemById } from '../items/item-status.js';
 import { keepOnDisk } from '../items/kept-after-all.js';
+import { noteError } from '../items/last-error.js';
 import { currentOrNewLane } from '../lane/current-lanes.js';
 import { restIfNew } from '../lane/phase.js';
 import { nameKeyless } from '../state/lane.js';
@@ -19,6 +21,7 @@ import { NO_NUMBER } from '../structures/own-id.js';
  *
  * @param why for people
  * @param id under which it is kept if another item has its own
+ * @param destination where Redrive sends it; unset: into this queue
  */
 export function keepAsLetter(
   state: CoreState,
@@ -27,17 +30,20 @@ export function keepAsLetter(
   why: string,
   id: string,
   now: number,
+  destination?: Destination,
 ): void {
   const { key, payload, headers, idempotencyKey, itemId = id } = newItem;
   const own = itemById(queue, itemId, now) === undefined ? itemId : id;
   const lane = currentOrNewLane(state, queue, key, now);
+  // Idle ones may give way to the error.
+  if (lane.rests !== undefined) state.idle.delete(lane);
   state.itemSeq += 1;
   const item = new Item(lane, own, payload, headers, idempotencyKey, now, state.itemSeq, 0, NO_NUMBER);
   nameKeyless(lane, item);
   lineUp(state, item, undefined);
-  item.lastError = why.slice(0, state.settings.limits.errorBytes);
+  noteError(state, item, why.slice(0, state.settings.limits.errorBytes), false);
   if (queue.changes !== undefined) keepOnDisk(state, queue.changes, item);
   queue.counters.submitted += 1;
-  makeDeadLetter(state, item, 'refused', now);
+  makeDeadLetter(state, item, 'refused', now, destination);
   restIfNew(state, lane);
 }

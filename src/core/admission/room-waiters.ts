@@ -4,10 +4,20 @@
  */
 import type { Refusal } from '../contract/model.js';
 import { othersCame } from '../state/kept-room.js';
+import { giveWay, noteLack } from '../state/memory-budget.js';
 import type { Lack, Queue, RoomWaiter } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { stopWaiting } from '../state/wait-list.js';
-import { behindOthers, lackRefusal, lacks, type Need, needOf, refuseWaiter } from './capacity.js';
+import {
+  behindOthers,
+  lackRefusal,
+  lacks,
+  memoryOf,
+  type Need,
+  needOf,
+  needOfWaiter,
+  refuseWaiter,
+} from './capacity.js';
 import { applySubmit } from './submit.js';
 
 /**
@@ -17,8 +27,9 @@ import { applySubmit } from './submit.js';
  */
 export function serveRoom(state: CoreState, queue: Queue, now: number): void {
   for (const waiter of queue.roomWaiters) {
-    queue.roomLack = serveWaiter(state, waiter, now);
-    if (queue.roomLack !== undefined) return;
+    const lack = serveWaiter(state, waiter, now);
+    noteLack(state, queue, lack);
+    if (lack !== undefined) return;
   }
 }
 
@@ -29,12 +40,13 @@ export function serveRoom(state: CoreState, queue: Queue, now: number): void {
  */
 function serveWaiter(state: CoreState, waiter: RoomWaiter, now: number): Lack | undefined {
   const { queue, request, reply } = waiter;
-  const need = needOf(state, queue, request, now);
+  const need = needOfWaiter(state, waiter, now);
   if (!('entries' in need)) {
     refuseWaiter(state, waiter, need);
     return undefined;
   }
   const lack = lacks(state, queue, need);
+  if (lack === 'all_memory' && giveWay(state, memoryOf(need))) return serveWaiter(state, waiter, now);
   if (lack !== undefined) return lack;
   if (need.wrong !== undefined) refuseWaiter(state, waiter, need.wrong);
   else if (stopWaiting(state, waiter)) {

@@ -15,7 +15,7 @@ import type {
 import { isDurable } from '../contract/policy.js';
 import { badRequest, DRAINING } from '../contract/refusals.js';
 import { bytesOf, contentHashOf, contentOf } from '../items/content.js';
-import { recallKey } from '../items/idempotency.js';
+import { noteUnusedKey, recallKey } from '../items/idempotency.js';
 import { lineUp } from '../items/item-phase.js';
 import { itemById } from '../items/item-status.js';
 import { keepAfterAll } from '../items/kept-after-all.js';
@@ -27,6 +27,7 @@ import { resolve } from '../lane/resolve.js';
 import { isFull, placeTakenOver } from '../lane/room.js';
 import { tell } from '../state/events.js';
 import { nameKeyless } from '../state/lane.js';
+import { giveWay } from '../state/memory-budget.js';
 import { findOrMakeQueue, isRefusal } from '../state/queues.js';
 import { type ChangeLog, Item, type Lane, type Queue, type RoomWaiter } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
@@ -38,6 +39,7 @@ import {
   countRejected,
   lackRefusal,
   lacks,
+  memoryOf,
   type Need,
   needOf,
   neverFits,
@@ -72,6 +74,8 @@ export function submit(
   // A batch that needs no place in the queue (all of it known, declined or replacing another) overtakes nobody.
   const inOrder = queue.roomWaiters.size === 0 || need.entries === 0;
   const lack = lacks(state, queue, need);
+  // What the plan found may be forgotten now: it is made again.
+  if (lack === 'all_memory' && giveWay(state, memoryOf(need))) return submit(state, request, reply, now);
   if (lack === undefined && inOrder) {
     applySubmit(state, queue, request, reply, need, now);
     return undefined;
@@ -224,6 +228,7 @@ function decide(
 ): SubmitResult {
   const { queue, line } = lane;
   const { policy } = queue;
+  noteUnusedKey(state, queue, item.idempotencyKey);
   if (recallKey(queue, lane.key, item.idempotencyKey, now) !== undefined) {
     // Whoever waits for it, though nothing was known of it, waits for nothing more.
     state.dependencies.end(queue.name, id, 'done');

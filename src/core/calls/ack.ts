@@ -1,19 +1,29 @@
-import { CapacityPlan, countRejected, countsLanes, lackRefusal, lacks } from '../admission/capacity.js';
+import {
+  CapacityPlan,
+  countRejected,
+  countsLanes,
+  lackRefusal,
+  lacks,
+  type Need,
+  neverFits,
+} from '../admission/capacity.js';
 import { BatchWaits } from '../admission/dependants.js';
 import { DependencyCheck, isConcerned } from '../admission/dependency-check.js';
 import { submitItem } from '../admission/submit.js';
-import type { AckAnswer, AckRequest, NewItem, Refusal, Reply, SubmitResult } from '../contract/model.js';
+import type { AckAnswer, AckRequest, FollowUp, NewItem, Refusal, Reply, SubmitResult } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
 import { finishStep } from '../dispatch/step-end.js';
-import { bytesAway, weightOfItem } from '../items/content.js';
+import { bytesAway, mostMemoryOf, weightOfItem } from '../items/content.js';
 import { openItems } from '../items/never-handed-out.js';
 import { catchUpItems } from '../lane/current-lanes.js';
 import { delayOf } from '../lane/resolve.js';
 import { finishedWith, settle } from '../lane/settle.js';
+import { bytesOfResults, COSTS } from '../state/held.js';
+import { giveWay, STEP_RESERVE } from '../state/memory-budget.js';
 import { findOrMakeQueue, isSettledLate, isToldLate } from '../state/queues.js';
-import { type AcquireWaiter, type Caller, Queue, type Stream, Turn } from '../state/records.js';
+import { type AcquireWaiter, type Caller, type Lane, Queue, type Stream, Turn } from '../state/records.js';
 import type { SettledBy } from '../state/settlement.js';
-import { keepFollowUps } from '../state/settlements.js';
+import { endingOf, keepFollowUps } from '../state/settlements.js';
 import type { CoreState } from '../state/state.js';
 import { acquire, openQueues } from './acquire.js';
 import { findSettling, isSettled, stale } from './find-settling.js';
@@ -85,6 +95,17 @@ function answerTo(request: AckRequest, followUps: readonly SubmitResult[]): AckA
 }
 
 /**
+ * Whether all follow-ups can be accepted. Where only the memory of everything is lacking, what can be forgotten gives way, and the
+ * plan is made once more: what it found may be forgotten.
+ */
+function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: number): Refusal | undefined {
+  const refusal = planFollowUps(state, turn, request, now);
+  if (refusal?.kind !== 'memory_full' || refusal.subject !== 'memory_bytes') return refusal;
+  giveWay(state, mostMemoryOf(request.followUps));
+  return planFollowUps(state, turn, request, now);
+}
+
+/**
  * Checks everything that can refuse the Ack, then carries it out. The order of the checks is the order in which a
  * client learns of its mistakes: the token, the queues of `next`, the follow-ups.
  *
@@ -107,17 +128,25 @@ function checkAndApply(
     const next = openQueues(state, request.next, now);
     if (!Array.isArray(next)) return next;
   }
-  // Another call with this token, or an Ack whose follow-up results are forgotten (S18).
-  if (!(found instanceof Turn)) return repeated(found) ?? stale(state, 'ack', queue, key, 'settled');
+  if (!(found instanceof Turn)) return repeated(found, request) ?? stale(state, 'ack', queue, key, 'settled');
   const refusal = checkFollowUps(state, found, request, now);
   if (refusal === undefined) return apply(state, found, request, now, by);
   countRejected(found.lane.queue, refusal);
   return refusal;
 }
 
-/** What a repeated Ack is answered (S18). Unset: the turn ended by another call, or the results are forgotten. */
-function repeated(settled: SettledBy): readonly SubmitResult[] | undefined {
-  return settled.call === 'ack' ? settled.followUps : undefined;
+/**
+ * The answer to a repeated Ack (S18). Where the results of its follow-ups are no longer kept, each follow-up counts as accepted,
+ * under the id of the request. Unset: the turn ended by another call.
+ */
+function repeated(settled: SettledBy, { followUps }: AckRequest): readonly SubmitResult[] | undefined {
+  if (settled.call !== 'ack') return undefined;
+  return settled.followUps ?? followUps.map(acceptedBefore);
+}
+
+function acceptedBefore(followUp: FollowUp): SubmitResult {
+  if (followUp.target !== undefined) return sentAs(followUp);
+  return { decision: 'accept', itemId: followUp.item.itemId ?? '', supersededId: undefined };
 }
 
 /**
@@ -131,14 +160,16 @@ function repeated(settled: SettledBy): readonly SubmitResult[] | undefined {
  *
  * @returns the reason to refuse the whole Ack; unset: there is room
  */
-function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: number): Refusal | undefined {
+function planFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: number): Refusal | undefined {
   if (request.followUps.length === 0) return undefined;
   if (state.draining) return DRAINING;
+  if (request.wrong !== undefined) return request.wrong;
   // S91: what is over by the clock ends before anything is counted. Only then the plan is still true when it is
   // applied.
   for (const { queue: name, item, target } of request.followUps) {
-    const queue = target === undefined ? state.queues.get(name) : undefined;
-    if (queue !== undefined) catchUpItems(state, queue, [item], now);
+    // Made before anything is counted: records may give way to a new queue.
+    const queue = target === undefined ? findOrMakeQueue(state, name, now) : undefined;
+    if (queue instanceof Queue) catchUpItems(state, queue, [item], now);
   }
   // The check of dependencies costs something: it is made only for a batch that waits for others or is waited for.
   const concerned = request.followUps.some(
@@ -168,11 +199,20 @@ function checkFollowUps(state: CoreState, turn: Turn, request: AckRequest, now: 
   if (typeof dependencies !== 'number') return dependencies;
   let bytes = bytesAway(request.followUps) - freedBy(turn);
   let lanes = freed === undefined ? 0 : -1;
+  let keyBytes = 0;
+  const needs: [Queue, Need][] = [];
   for (const [queue, { need }] of plans) {
     bytes += need.bytes;
     lanes += need.lanes;
+    keyBytes += need.keyBytes;
+    const all = { ...need, bytes, keyBytes, lanes, dependencies };
+    const never = neverFits(state, queue, all, 'follow_ups');
+    if (never !== undefined) return never;
+    needs.push([queue, all]);
+  }
+  for (const [queue, all] of needs) {
     // What is kept does not count: the turn that this Ack ends may be what keeps the queue full.
-    const lack = lacks(state, queue, { ...need, bytes, lanes, dependencies }, 0);
+    const lack = lacks(state, queue, all, 0, 0, bytes > 0 ? 0 : STEP_RESERVE);
     if (lack !== undefined) return lackRefusal(state, queue, lack, 0);
   }
   return cannotSend(state, request.followUps, bytes);
@@ -199,6 +239,31 @@ function freedBy({ assignment }: Turn): number {
 }
 
 /**
+ * The follow-ups of this settlement are decided: their results are kept and charged from now on, if there is room for them (S602).
+ * A lane that was dropped when its turn ended keeps none. `ending` has no results before: they would be given back uncharged.
+ */
+function keepResults(
+  state: CoreState,
+  lane: Lane,
+  token: number,
+  ending: SettledBy,
+  results: readonly SubmitResult[],
+): void {
+  if (ending.call !== 'ack') return;
+  ending.followUps = undefined;
+  if (endingOf(lane, token) !== ending) return;
+  const bytes = bytesOfResults(results);
+  // Idle ones may give way: not this one.
+  const isIdle = lane.rests !== undefined;
+  if (isIdle) state.idle.delete(lane);
+  if (giveWay(state, bytes + (isIdle ? COSTS.lane : 0))) {
+    ending.followUps = results;
+    state.spareSettlements.bytes += bytes;
+  } else lane.queue.withFollowUps.delete(lane);
+  if (isIdle) state.idle.add(lane);
+}
+
+/**
  * Settles the turn and submits the follow-ups. Precondition: `checkFollowUps` found room, in this very step; so no
  * queue is refused here.
  *
@@ -215,8 +280,9 @@ function apply(
   // The usual end has one outcome, known beforehand: nothing is allocated for it.
   const plain = request.followUps.length === 0;
   const followUps: SubmitResult[] = [];
-  const ending: SettledBy = plain ? DONE : { ended: 'settled', call: 'ack', followUps };
-  if (!plain) keepFollowUps(lane);
+  const { token } = turn;
+  const ending: SettledBy = plain ? DONE : { ended: 'settled', call: 'ack', followUps: [] };
+  if (!plain) keepFollowUps(state.spareSettlements, lane);
   // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
   settle(state, turn, finishedWith(request.result), ending, now, by);
   if (plain) return NONE;
@@ -229,8 +295,9 @@ function apply(
     const queue = findOrMakeQueue(state, followUp.queue, now);
     if (queue instanceof Queue) followUps.push(submitItem(state, queue, followUp.item, now, batch));
   }
-  sendAway(state, request.followUps);
+  sendAway(state, request);
   // Dependencies are linked when the whole batch has arrived (S64).
   batch?.complete(state, now);
+  keepResults(state, lane, token, ending, followUps);
   return followUps;
 }

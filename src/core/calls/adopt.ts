@@ -104,7 +104,7 @@ export function adopt(
   const { policy } = queue;
   const life = lease ?? policy.lease;
   const latestEnd = latestEndOf(policy, now);
-  const turn = newTurn(lane, token, ADOPTED, ADOPTER, life, latestEnd, now);
+  const turn = newTurn(state, lane, token, ADOPTED, ADOPTER, life, latestEnd, now);
   turn.fromBefore = true;
   install(state, lane, turn);
   turn.owner = ownerOn(on, lease);

@@ -10,8 +10,11 @@ import { submitItem } from '../admission/submit.js';
 import type { FollowUp, Refusal, Reply } from '../contract/model.js';
 import type { DeliverAnswer, DeliverRequest, Parcel } from '../contract/parcels.js';
 import { DRAINING, lettersFull } from '../contract/refusals.js';
+import { mostMemoryOf } from '../items/content.js';
+import { hasRoomForLetters } from '../items/dead-letter.js';
 import { catchUpItems } from '../lane/current-lanes.js';
 import { keepRoom, roomKeptFrom, roomTaken } from '../state/kept-room.js';
+import { BEYOND, giveWay } from '../state/memory-budget.js';
 import { findOrMakeQueue } from '../state/queues.js';
 import { Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
@@ -28,7 +31,7 @@ export type IsHere = (followUp: FollowUp) => boolean;
  */
 export function deliver(
   state: CoreState,
-  { source, parcels }: DeliverRequest,
+  { source, parcels, isCounted = false }: DeliverRequest,
   reply: Reply<DeliverAnswer>,
   now: number,
   isHere: IsHere,
@@ -40,9 +43,11 @@ export function deliver(
   for (const parcel of parcels) {
     if (parcel.stamp <= upTo) continue;
     isElsewhere = !parcel.followUps.every(isHere);
-    stopped = isElsewhere ? undefined : accept(state, source, parcel, now);
+    state.outgoing.heldUp.delete(source);
+    stopped = isElsewhere ? undefined : accept(state, source, parcel, now, isCounted ? ALL : BEYOND);
     // It leaves just now.
     isElsewhere ||= stopped?.kind === 'no_home';
+    if (stopped !== undefined && !isElsewhere) noteHeldUp(state, source, parcel, stopped, now);
     if (isElsewhere || stopped !== undefined) break;
     upTo = parcel.stamp;
   }
@@ -57,10 +62,13 @@ export function deliver(
   else state.effects.push({ kind: 'refuse', to: reply, refusal: stopped }, true);
 }
 
+/** Of the limits of memory, beyond them: what comes counts already. */
+const ALL = Number.POSITIVE_INFINITY;
+
 /** All follow-ups of a parcel, or none. @returns why none is */
-function accept(state: CoreState, source: number, parcel: Parcel, now: number): Refusal | undefined {
+function accept(state: CoreState, source: number, parcel: Parcel, now: number, beyond: number): Refusal | undefined {
   if (state.draining) return DRAINING;
-  const plan = new ParcelPlan(state, source, parcel.stamp, now);
+  const plan = new ParcelPlan(state, source, parcel.stamp, now, beyond);
   for (const { queue: name, item } of parcel.followUps) {
     const queue = findOrMakeQueue(state, name, now);
     if (!(queue instanceof Queue)) return queue;
@@ -68,9 +76,28 @@ function accept(state: CoreState, source: number, parcel: Parcel, now: number): 
     catchUpItems(state, queue, [item], now);
     plan.queues.push(queue);
   }
-  const lack = plan.check(parcel.followUps);
+  let lack = plan.check(parcel.followUps);
+  if (lack?.kind === 'memory_full' && lack.subject === 'memory_bytes') {
+    // What the plan found may be forgotten now: it is made again.
+    giveWay(state, mostMemoryOf(parcel.followUps));
+    lack = plan.check(parcel.followUps);
+  }
   if (lack === undefined) plan.apply(parcel.followUps);
   return lack;
+}
+
+/** So many items of a parcel that is held up are known by name, of each partition: they are charged to nothing. */
+const MOST_NAMED = 10;
+
+function noteHeldUp(
+  { outgoing }: CoreState,
+  source: number,
+  { followUps }: Parcel,
+  refusal: Refusal,
+  now: number,
+): void {
+  const items = followUps.slice(0, MOST_NAMED).map(({ queue, item: { key, itemId } }) => ({ queue, key, itemId }));
+  outgoing.heldUp.set(source, { items, why: reasonOf(refusal), at: now });
 }
 
 class ParcelPlan {
@@ -86,9 +113,11 @@ class ParcelPlan {
     private readonly source: number,
     private readonly stamp: number,
     private readonly now: number,
+    private readonly beyond: number,
   ) {}
 
   check(followUps: readonly FollowUp[]): Refusal | undefined {
+    this.#wrong.clear();
     const { state, now } = this;
     const concerned = followUps.some(({ queue, item }) => isConcerned(state, queue, item));
     const after = concerned ? new DependencyCheck(state, now) : undefined;
@@ -112,13 +141,16 @@ class ParcelPlan {
   #lack(plans: ReadonlyMap<Queue, CapacityPlan>, dependencies: number): Refusal | undefined {
     let bytes = 0;
     let lanes = 0;
+    let keyBytes = 0;
     for (const [queue, { need }] of plans) {
       bytes += need.bytes;
       lanes += need.lanes;
+      keyBytes += need.keyBytes;
       const kept = roomKeptFrom(this.state, queue, this.source);
       const isAlone = need.entries > queue.policy.maxWaiting && queue.waiting + kept === 0;
       const entries = isAlone ? 0 : need.entries;
-      const lack = lacks(this.state, queue, { ...need, entries, bytes, lanes, dependencies }, kept);
+      const all = { ...need, entries, bytes, keyBytes, lanes, dependencies };
+      const lack = lacks(this.state, queue, all, kept, this.beyond);
       if (lack === 'queue') this.#keepRoom(plans);
       if (lack !== undefined) return lackRefusal(this.state, queue, lack, 0);
     }
@@ -142,10 +174,7 @@ class ParcelPlan {
       letters.set(queue, (letters.get(queue) ?? 0) + 1);
     }
     for (const [queue, count] of letters) {
-      const { maxDeadLetters } = queue.policy;
-      // One that alone needs more than there may be would be held for ever.
-      const isRoom = queue.deadLetters.size === 0 || queue.deadLetters.size + count <= maxDeadLetters;
-      if (!isRoom) return lettersFull(queue.name, maxDeadLetters);
+      if (!hasRoomForLetters(queue, count)) return lettersFull(queue.name, queue.policy.maxDeadLetters);
     }
     return undefined;
   }
@@ -190,6 +219,10 @@ class ParcelPlan {
 
 function countAfter(followUps: readonly FollowUp[]): number {
   return followUps.reduce((sum, { item }) => sum + (item.after?.length ?? 0), 0);
+}
+
+function reasonOf(refusal: Refusal): string {
+  return 'description' in refusal ? refusal.description : refusal.kind;
 }
 
 /** For `last_error` of a dead letter. */

@@ -1,9 +1,16 @@
 /** What the partition of an Ack does with its parcels after that: hands them out to be sent, and learns what became of them. */
+
+import { keepAsLetter } from '../admission/lost-follow-up.js';
 import type { FollowUp } from '../contract/model.js';
 import type { Parcel } from '../contract/parcels.js';
+import { bytesAway, lanesAway } from '../items/content.js';
+import { hasRoomForLetters } from '../items/dead-letter.js';
 import { markAllRoom } from '../state/marks.js';
-import type { OutgoingParcel } from '../state/outgoing.js';
+import { OutgoingParcel } from '../state/outgoing.js';
+import { findOrMakeQueue } from '../state/queues.js';
+import { Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
+import { followUpId } from '../structures/own-id.js';
 import { addParcel } from './send-away.js';
 
 /** Parcels of one request, and their bytes: more would hold up the step that takes them. */
@@ -53,8 +60,41 @@ export function sendElsewhere(state: CoreState, target: number, targetOf: (follo
   }
   if ((targets.size === 1 && targets.has(target)) || !state.tokens.mayGive(targets.size)) return false;
   drop(state, parcel);
-  for (const [now, some] of targets) addParcel(state, now, some);
+  for (const [now, some] of targets) addParcel(state, now, parcel.from, some);
   return true;
+}
+
+/**
+ * Its partition has no queue of this name, so this parcel of it will never be taken as it is. What was for that queue becomes dead
+ * letters of the queue of the Ack, and the rest keeps its place and its stamp. It is not sent before that is on disk: the parcel as
+ * it was could come back.
+ *
+ * @returns false: it is not the first of its line any more, or there is no room for the letters now
+ */
+export function notTaken(state: CoreState, target: number, stamp: number, queue: string, now: number): boolean {
+  const [parcel] = state.outgoing.line(target);
+  if (parcel?.stamp !== stamp || !parcel.isWritten || !state.tokens.mayGive(1)) return false;
+  const lost = parcel.followUps.filter((followUp) => followUp.queue === queue);
+  const from = findOrMakeQueue(state, parcel.from, now);
+  if (lost.length === 0 || !(from instanceof Queue) || !hasRoomForLetters(from, lost.length)) return false;
+  const rest = parcel.followUps.filter((followUp) => followUp.queue !== queue);
+  if (rest.length === 0) drop(state, parcel);
+  else replace(state, parcel, new OutgoingParcel(stamp, target, parcel.from, rest, bytesAway(rest), lanesAway(rest)));
+  const token = state.tokens.next();
+  for (const [at, { item }] of lost.entries()) {
+    const { itemId = followUpId(stamp, at) } = item;
+    const why = `the follow-up ${itemId} of an item of this queue: there is no queue ${queue}, Redrive sends it there again`;
+    // Its own id may be that of the item of the Ack.
+    const letter = { ...item, itemId: undefined };
+    keepAsLetter(state, from, letter, why, followUpId(token, at), now, { queue, itemId, target });
+  }
+  return true;
+}
+
+function replace(state: CoreState, parcel: OutgoingParcel, by: OutgoingParcel): void {
+  state.outgoing.replace(by);
+  state.payloadBytes += by.bytes - parcel.bytes;
+  state.changes?.outgoing(by);
 }
 
 function drop(state: CoreState, parcel: OutgoingParcel): void {

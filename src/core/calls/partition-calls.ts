@@ -3,7 +3,7 @@ import type { FollowUp, ItemRef, Reply } from '../contract/model.js';
 import type { DeliverAnswer, DeliverRequest, FarEnd, Parcel } from '../contract/parcels.js';
 import { FarPrerequisite } from '../state/dependencies.js';
 import { deliver, type IsHere } from './deliver.js';
-import { delivered, parcelsFor, sendElsewhere } from './delivered.js';
+import { delivered, notTaken, parcelsFor, sendElsewhere } from './delivered.js';
 import { Steps } from './steps.js';
 
 export abstract class PartitionCalls extends Steps {
@@ -36,6 +36,12 @@ export abstract class PartitionCalls extends Steps {
   sendElsewhere(target: number, targetOf: (followUp: FollowUp) => number, now: number): boolean {
     this.begin(now);
     return this.finish(sendElsewhere(this.state, target, targetOf), now);
+  }
+
+  /** The partition has no such queue, which the parcel of this stamp names. @returns false: nothing has changed */
+  notTaken(target: number, stamp: number, queue: string, now: number): boolean {
+    this.begin(now);
+    return this.finish(notTaken(this.state, target, stamp, queue, now), now);
   }
 
   /** What items here wait for in other groups. The same object as long as it is waited for, one for each item that waits. */

@@ -5,6 +5,7 @@ import { currentLaneOfToken } from '../lane/current-lanes.js';
 import { endOf } from '../lane/lease.js';
 import { liveBy } from '../lane/turn-lifetime.js';
 import { turnOf } from '../state/lane.js';
+import { lacksReserve } from '../state/memory-budget.js';
 import { findQueue, isRefusal, isToldLate } from '../state/queues.js';
 import { Session, type Stream, Turn } from '../state/records.js';
 import { endingOf } from '../state/settlements.js';
@@ -58,7 +59,12 @@ function renewTurn(
   const turn = lane === undefined ? undefined : turnOf(lane);
   if (turn?.token === ref.token) return extend(state, turn, lease, now);
   const ending = lane === undefined ? undefined : endingOf(lane, ref.token);
-  if (ending === undefined && adoptable(state, ref.queue, ref.key, ref.token, lane, now)) {
+  // Anybody can make up a token from before the start.
+  if (
+    ending === undefined &&
+    lacksReserve(state) === undefined &&
+    adoptable(state, ref.queue, ref.key, ref.token, lane, now)
+  ) {
     const adopted = adopt(state, ref.queue, ref.key, ref.token, lease, on, now);
     if (adopted instanceof Turn) return alive(state, adopted);
   }

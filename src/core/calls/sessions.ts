@@ -12,9 +12,11 @@ import type { SessionListener } from '../contract/notices.js';
 import { badRequest, limitRefusal } from '../contract/refusals.js';
 import { catchUp } from '../lane/current-lanes.js';
 import { expire } from '../lane/expiry.js';
+import { COSTS } from '../state/held.js';
 import { turnOf } from '../state/lane.js';
+import { lacksReserve, STEP_RESERVE } from '../state/memory-budget.js';
 import { Lane, Session, Stream } from '../state/records.js';
-import { forgetId, forgetIfEmpty } from '../state/session.js';
+import { forgetId, forgetIfEmpty, keepSession } from '../state/session.js';
 import type { CoreState } from '../state/state.js';
 import { after, isOver } from '../structures/due.js';
 import type { Link } from '../structures/link.js';
@@ -104,8 +106,11 @@ function sessionFor(state: CoreState, stream: Stream, request: HelloRequest, now
   if (known !== undefined) forgetId(state, known);
   const { sessions } = state.settings.limits;
   if (state.sessions.size >= sessions) return limitRefusal('sessions', sessions);
+  // Who comes may come to take work out.
+  const full = lacksReserve(state, COSTS.session + id.length, STEP_RESERVE);
+  if (full !== undefined) return full;
   const session = new Session(id);
-  state.sessions.set(id, session);
+  keepSession(state, session);
   return session;
 }
 

@@ -168,6 +168,8 @@ export interface ClusterNumbers {
   readonly moves: number;
   /** Acks of its partitions of which follow-ups are on their way to other groups. */
   readonly parcels: number;
+  /** For how long what waits longest of them has been refused, ms. */
+  readonly heldUpFor: number;
   /** By the name of the member. */
   readonly forwarded: ReadonlyMap<string, number>;
   readonly failover: HistogramView;

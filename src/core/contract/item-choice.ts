@@ -7,6 +7,8 @@ export interface LetterFilter {
   readonly causes: readonly DeadLetterView['cause'][];
   /** In its last error. Empty: any. */
   readonly errorContains: string;
+  /** Names of other queues in an error are not looked at: the caller may not see all of them. */
+  readonly isGuest?: boolean | undefined;
   /** Wall clock, ms: it became a dead letter then or later. */
   readonly diedAfter: number | undefined;
   /** Then or earlier. */

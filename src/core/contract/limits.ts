@@ -44,6 +44,8 @@ export interface Limits {
   readonly dependencies: number;
   /** Payloads, headers and remembered results of all queues together. */
   readonly payloadMemoryBytes: number;
+  /** Everything that is held, payloads and results included (S600). Infinity: no bound. */
+  readonly memoryBytes: number;
   /** Lanes in INIT that are remembered. */
   readonly idleLanes: number;
   /** Lanes that are not in INIT. */
@@ -87,6 +89,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   unreadFor: 30_000,
   dependencies: 1_000_000,
   payloadMemoryBytes: 1_073_741_824,
+  memoryBytes: Number.POSITIVE_INFINITY,
   idleLanes: 100_000,
   busyLanes: 10_000_000,
   queues: 10_000,

@@ -15,7 +15,7 @@ export type LossCause = 'lease_expired' | 'evicted' | 'taken_over' | 'settled' |
 export type ItemState = 'waiting' | 'in_flight' | 'done' | 'dead' | 'superseded' | 'discarded' | 'unknown';
 export type NackKind = 'retry' | 'release' | 'dead_letter';
 /** `dependency`: an item that had to be done before it became a dead letter. */
-export type DeathCause = 'max_attempts' | 'refused' | 'dependency';
+export type DeathCause = 'max_attempts' | 'max_crashes' | 'refused' | 'dependency';
 /** What has happened when a call is answered: it is on disk, will be within a time or a count, or stays in memory. */
 export type Durability = 'on_flush' | 'interval' | 'count' | 'memory';
 
@@ -191,6 +191,8 @@ export interface AckRequest {
   readonly result: Bytes | undefined;
   readonly followUps: readonly FollowUp[];
   readonly next: AcquireRequest | undefined;
+  /** Why its follow-ups to other groups can never be accepted there. Only the home of a partition says so. */
+  readonly wrong?: Refusal | undefined;
 }
 
 export interface AckAnswer {

@@ -7,6 +7,8 @@ export interface DeliverRequest {
   readonly source: number;
   /** By their stamps, which grow. */
   readonly parcels: readonly Parcel[];
+  /** The core of the Acks is in this process: until it is known to be here what comes counts there, against the same limits. */
+  readonly isCounted?: boolean;
 }
 
 /** The follow-ups of one Ack to one partition. */
@@ -22,6 +24,13 @@ export interface DeliverAnswer {
   readonly upTo: number;
   /** The one behind them is not, and has a queue that is not there (any more). */
   readonly isElsewhere: boolean;
+}
+
+/** Where a follow-up was to go that its partition has no queue for: a dead letter of the queue of its Ack knows it. */
+export interface Destination {
+  readonly queue: string;
+  readonly itemId: string;
+  readonly target: number;
 }
 
 /** How an item of another group ended, for one here that waits for it; `forgotten`: nobody knows of it any more. */

@@ -10,6 +10,8 @@ export interface RatePolicy {
 
 export interface RetryPolicy {
   readonly maxAttempts: number;
+  /** Attempts that ended because the worker or its stream was silent. Unset: only `maxAttempts` bounds them. */
+  readonly maxCrashes?: number | undefined;
   readonly initial: number;
   readonly factor: number;
   readonly max: number;
@@ -70,7 +72,14 @@ export const BUILT_IN_POLICY: Policy = Object.freeze({
   whenTooSoon: 'wait',
   rate: undefined,
   maxInFlight: undefined,
-  retry: Object.freeze({ maxAttempts: 10, initial: 1_000, factor: 2, max: 300_000, jitter: 'full' }),
+  retry: Object.freeze({
+    maxAttempts: 10,
+    maxCrashes: undefined,
+    initial: 1_000,
+    factor: 2,
+    max: 300_000,
+    jitter: 'full',
+  }),
   onDeadLetter: 'skip',
   delivery: 'at_least_once',
   idempotencyTtl: 0,

@@ -59,9 +59,12 @@ export function queueFull(queue: string, limit: number, kept = 0): Refusal {
   return { kind: 'queue_full', subject: queue, limit, description, retryAfter: RETRY_SOON };
 }
 
-export function memoryFull(limit: number): Refusal {
-  const description = `payloads use the ${limit} bytes that limits.payload_memory_bytes allows`;
-  return { kind: 'memory_full', subject: 'payload_memory_bytes', limit, description, retryAfter: RETRY_SOON };
+/** What of the memory may not be more, by the name of its limit. */
+const MEMORY = { payload_memory_bytes: 'payloads use', memory_bytes: 'everything that is held uses' } as const;
+
+export function memoryFull(limit: number, subject: keyof typeof MEMORY = 'payload_memory_bytes'): Refusal {
+  const description = `${MEMORY[subject]} the ${limit} bytes that limits.${subject} allows`;
+  return { kind: 'memory_full', subject, limit, description, retryAfter: RETRY_SOON };
 }
 
 /** Of the memory that Submits may use which wait for room. */

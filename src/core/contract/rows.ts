@@ -25,6 +25,7 @@ import type {
   Payload,
   SubmitResult,
 } from './model.js';
+import type { Destination } from './parcels.js';
 import type { RatePolicy } from './policy.js';
 
 export type { AfterRef, ItemRef };
@@ -53,7 +54,7 @@ export interface ItemRow {
   readonly notBefore: number;
   /** False: it takes no room. */
   readonly takesRoom: boolean;
-  /** Items that had to be done first and were not when it was written. */
+  /** Items that had to be done first. Where some had ended when it was written, its `progress` says which are left. */
   readonly after: readonly AfterRef[];
   /** Bytes of payload, and of header names and values. */
   readonly contentBytes: number;
@@ -99,6 +100,8 @@ export interface ProgressRow {
   readonly table: 'progress';
   readonly seq: number;
   readonly attempts: number;
+  /** Those of them that ended because the worker or its stream was silent. */
+  readonly crashes: number;
   readonly lastError: string | undefined;
   readonly notBefore: number;
   readonly takesRoom: boolean;
@@ -109,7 +112,9 @@ export interface ProgressRow {
   /** One of them ended and was not done: it has to become a dead letter, and could not yet. */
   readonly dependencyFailed: boolean;
   /** Set: it is a dead letter. */
-  readonly dead: { readonly cause: DeathCause; readonly at: number } | undefined;
+  readonly dead:
+    | { readonly cause: DeathCause; readonly at: number; readonly destination?: Destination | undefined }
+    | undefined;
 }
 
 /** What a live turn was given for. */
@@ -258,6 +263,8 @@ export interface OutboxRow {
   readonly stamp: number;
   /** The partition that decides about their queues. */
   readonly target: number;
+  /** The queue of the Ack. */
+  readonly from: string;
   readonly followUps: readonly FollowUp[];
 }
 

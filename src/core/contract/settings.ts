@@ -13,3 +13,11 @@ export interface CoordinatorSettings {
   readonly startupHold: number;
   readonly limits: Limits;
 }
+
+/** How a server finds a client that is silent though its connection stands. Durations in ms. */
+export interface SessionKeepalive {
+  readonly every: number;
+  readonly timeout: number;
+}
+
+export const BUILT_IN_KEEPALIVE: SessionKeepalive = Object.freeze({ every: 5_000, timeout: 5_000 });

@@ -212,6 +212,7 @@ export interface EvictionView {
   readonly token: number;
   readonly consumerId: string;
   readonly itemsReturned: number;
+  readonly itemsDiscarded: number;
   readonly state: LaneState;
 }
 
@@ -314,7 +315,7 @@ export interface QueueStats {
   readonly finished: Readonly<Record<string, number>>;
   /** By cause: `nack`, `lease_expired`. */
   readonly retries: Readonly<Record<string, number>>;
-  /** By cause: `max_attempts`, `refused`, `dependency`. */
+  /** By cause: `max_attempts`, `max_crashes`, `refused`, `dependency`. */
   readonly deadLetters: Readonly<Record<string, number>>;
   /** By cause: `redrive`. */
   readonly redriven: Readonly<Record<string, number>>;
@@ -380,6 +381,9 @@ export interface CoordinatorStanding {
   readonly payloadBytes: number;
   /** Its bound. */
   readonly payloadLimit: number;
+  /** Memory of everything that is held, bytes, and its bound. */
+  readonly memoryBytes: number;
+  readonly memoryLimit: number;
   /** Unset: nothing is written. */
   readonly journal?: JournalStats | undefined;
 }

@@ -7,7 +7,8 @@
  * queue's lanes the one that has been ready longest, of its waiting calls the one that has waited longest.
  */
 
-import type { AcquireRequest, Delivery } from '../contract/model.js';
+import { countRejected } from '../admission/capacity.js';
+import type { AcquireRequest, Delivery, Refusal } from '../contract/model.js';
 import { TOKENS_USED_UP } from '../contract/refusals.js';
 import { sizeOfItem } from '../items/content.js';
 import { finishHandedOut, finishIfKeyDone } from '../items/finish.js';
@@ -18,8 +19,10 @@ import { closedGate } from '../lane/gates.js';
 import { resolve } from '../lane/resolve.js';
 import { startTurn, tellAgain } from '../lane/turns.js';
 import { isHeldBack } from '../state/dependencies.js';
+import { varyingOf } from '../state/held.js';
 import { turnOf } from '../state/lane.js';
 import { markDirty } from '../state/marks.js';
+import { lacksReserve } from '../state/memory-budget.js';
 import { isToldLate, tellLate } from '../state/queues.js';
 import {
   AcquireWaiter,
@@ -32,6 +35,7 @@ import {
   type Queue,
 } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
+import { costOfTicket } from '../state/tickets.js';
 import { mayNotWait, startWaiting, stopWaiting } from '../state/wait-list.js';
 import { after, isOver } from '../structures/due.js';
 import { isLinked } from '../structures/link.js';
@@ -54,6 +58,11 @@ export function dispatch(
   const { consumerId } = request;
   const ticket = request.ticket === undefined ? undefined : state.dispatchTickets.open(consumerId, request.ticket);
   const again = ticket === undefined ? [] : comeBack(state, ticket, request, asker, now);
+  const full = again.length > 0 ? undefined : lacksReserve(state);
+  if (full !== undefined) {
+    refuseAll(state, queues, asker, full);
+    return undefined;
+  }
   const deliveries = again.length > 0 ? again : gather(state, { asker, request, queues, ticket }, now, undefined);
   if (deliveries.length === 0 && state.tokens.areUsedUp) {
     refuse(state, asker, TOKENS_USED_UP, tellLate(queues));
@@ -68,7 +77,7 @@ export function dispatch(
   return wait(state, queues, request, asker, ticket, now);
 }
 
-/** The call begins to wait, unless the limit `waiting_acquires` is reached: then it is refused (I9). */
+/** The call begins to wait, unless `waiting_acquires` or `memory_bytes` is reached: then it is refused (I9). */
 function wait(
   state: CoreState,
   queues: readonly Queue[],
@@ -77,17 +86,21 @@ function wait(
   ticket: DispatchTicket | undefined,
   now: number,
 ): AcquireWaiter | undefined {
-  const refusal = mayNotWait(state, 'acquire');
+  const waiter = new AcquireWaiter(asker, request, queues, ticket);
+  const refusal = mayNotWait(state, 'acquire', varyingOf(waiter) + (ticket === undefined ? 0 : costOfTicket(ticket)));
   if (refusal !== undefined) {
-    for (const queue of queues) queue.counters.rejected.limit += 1;
-    refuse(state, asker, refusal, tellLate(queues));
+    refuseAll(state, queues, asker, refusal);
     return undefined;
   }
-  const waiter = new AcquireWaiter(asker, request, queues, ticket);
   startWaiting(state, waiter, after(now, request.wait));
   // Something is ready behind a gate: from now on somebody has to be there when it opens.
   for (const queue of queues) if (hasReady(queue)) markDirty(state, queue);
   return waiter;
+}
+
+function refuseAll(state: CoreState, queues: readonly Queue[], asker: DeliveryAsker, refusal: Refusal): void {
+  for (const queue of queues) countRejected(queue, refusal);
+  refuse(state, asker, refusal, tellLate(queues));
 }
 
 /** The wait is over, and nothing came: an empty answer. A call that does not wait any more was answered before. */

@@ -12,6 +12,7 @@ import { answerDeliveries } from '../lane/answers.js';
 import { closedGate } from '../lane/gates.js';
 import { resolve } from '../lane/resolve.js';
 import { markDirty } from '../state/marks.js';
+import { isShort, keepWithin } from '../state/memory-budget.js';
 import { type AcquireWaiter, Lane, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { stopWaiting } from '../state/wait-list.js';
@@ -28,7 +29,7 @@ const NEWS_BUDGET = 1_000;
 
 /** Whether there is anything to be finished. */
 export function isUnfinished(state: CoreState): boolean {
-  return state.dirty.length > 0 || state.roomDirty.size > 0 || state.dependencies.hasNews;
+  return state.dirty.length > 0 || state.roomDirty.size > 0 || state.dependencies.hasNews || isShort(state);
 }
 
 /**
@@ -39,13 +40,14 @@ export function isUnfinished(state: CoreState): boolean {
  * items come in, because that makes room. All Submits that fit are served; the budgets bound what they let start.
  */
 export function finishStep(state: CoreState, now: number): void {
+  keepWithin(state);
   let left = BUDGET;
   let news = NEWS_BUDGET;
   do {
     if (state.dependencies.hasNews) news = tellDependants(state, news, now);
     left = startReady(state, left, now);
   } while (
-    serveOneRoom(state, now) ||
+    serveNextRoom(state, now) ||
     (state.dirty.length > 0 && left > 0) ||
     (state.dependencies.hasNews && news > 0)
   );
@@ -130,7 +132,9 @@ function serve(state: CoreState, waiter: AcquireWaiter, now: number): void {
  *
  * @returns whether there was one
  */
-function serveOneRoom(state: CoreState, now: number): boolean {
+function serveNextRoom(state: CoreState, now: number): boolean {
+  // What this step has freed until now counts, too.
+  keepWithin(state);
   for (const queue of state.roomDirty) {
     state.roomDirty.delete(queue);
     serveRoom(state, queue, now);

@@ -125,12 +125,12 @@ class Writer {
   }
 
   #parcel(parcel: OutgoingParcel): void {
-    const { stamp, target, followUps } = parcel;
+    const { stamp, target, from, followUps } = parcel;
     if (!this.state.outgoing.has(parcel)) {
       this.rows.push({ delete: { table: 'outbox', stamp } });
       return;
     }
-    this.#put({ table: 'outbox', stamp, target, followUps });
+    this.#put({ table: 'outbox', stamp, target, from, followUps });
     this.outgoing.push(parcel);
   }
 
@@ -302,7 +302,8 @@ class Writer {
       submittedAt: this.#instant(submittedAt),
       notBefore: this.#notBefore(item),
       takesRoom,
-      after: waitsFor(item),
+      // Where less is left, `progress` says what. The row keeps all, for a redrive.
+      after: item.waits?.changed === true ? item.waits.after : waitsFor(item),
       contentBytes: bytes,
       content: { payload, headers },
     };
@@ -310,10 +311,14 @@ class Writer {
 
   /** `after` is written only when less of it is left than at the arrival of the item. */
   #progress(item: Item, { rank }: Stored, letter: DeadLetter | undefined): ProgressRow {
-    const { seq, attempts, lastError, takesRoom, waits } = item;
-    const dead = letter && { cause: letter.cause, at: this.#instant(letter.diedAt) };
+    const { seq, attempts, crashes, lastError, takesRoom, waits } = item;
+    const dead = letter && {
+      cause: letter.cause,
+      at: this.#instant(letter.diedAt),
+      destination: letter.destination,
+    };
     const after = waits?.changed === true ? waitsFor(item) : undefined;
-    const common = { table: 'progress', seq, attempts, lastError, takesRoom, rank } as const;
+    const common = { table: 'progress', seq, attempts, crashes, lastError, takesRoom, rank } as const;
     return {
       ...common,
       notBefore: this.#notBefore(item),

@@ -13,10 +13,13 @@
  */
 
 import type { EndRow, FinishedRow, ItemRow, LimitsRow, OutboxRow, ParkRow, PauseRow, Row } from '../contract/rows.js';
-import { bytesAway } from '../items/content.js';
+import { bytesAway, lanesAway } from '../items/content.js';
 import { beganBefore, parkAgain, restIfNew } from '../lane/phase.js';
 import { resolve } from '../lane/resolve.js';
 import { restoreGroup, resumeGroup } from '../leaders/group-rows.js';
+import { COSTS } from '../state/held.js';
+import { STATES } from '../state/lane-states.js';
+import { keepWithin } from '../state/memory-budget.js';
 import { OutgoingParcel } from '../state/outgoing.js';
 import { limitQueue } from '../state/queues.js';
 import { Item, Lane } from '../state/records.js';
@@ -68,6 +71,14 @@ export class Restoring {
 
   get stranded(): readonly Stranded[] {
     return [...this.#restored.stranded].map(([queue, counts]) => ({ queue, ...counts }));
+  }
+
+  /** Memory of lanes that are in no state yet, and of what is not remembered yet: no count has them so far. */
+  get uncountedBytes(): number {
+    const { queues, idle } = this.state;
+    let lanes = -idle.size;
+    for (const { states } of queues.values()) lanes += states.of(STATES.INIT);
+    return lanes * COSTS.lane + this.#memory.size * COSTS.rememberedText;
   }
 
   add(rows: readonly Row[], now: number): void {
@@ -132,8 +143,8 @@ export class Restoring {
   }
 
   /** It may have been sent by the home before; then the other partition knows it. */
-  #addParcel({ stamp, target, followUps }: OutboxRow): void {
-    const parcel = new OutgoingParcel(stamp, target, followUps, bytesAway(followUps));
+  #addParcel({ stamp, target, from, followUps }: OutboxRow): void {
+    const parcel = new OutgoingParcel(stamp, target, from, followUps, bytesAway(followUps), lanesAway(followUps));
     parcel.isWritten = true;
     this.state.outgoing.add(parcel);
     this.state.payloadBytes += parcel.bytes;
@@ -187,6 +198,7 @@ export class Restoring {
       resumeGroup(this.state, group, this.#now);
       yield;
     }
+    keepWithin(this.state);
   }
 
   /** A lane that is held stays with its turn. One with nothing to do goes to the idle lanes. */

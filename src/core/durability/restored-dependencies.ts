@@ -12,7 +12,7 @@ import { wholeMs } from '../structures/due.js';
  * After a restart: the item waits for these again, whatever became of them. To be called before it is weighed and its
  * lane resolved; of what ended {@link checkAwaited} finds out when all items are there.
  *
- * @param after what it waited for when it was written
+ * @param after what it came after, as its row says
  * @param progress unset: nothing became of it since
  */
 export function waitAgain(
@@ -24,7 +24,8 @@ export function waitAgain(
   if (after.length === 0 && progress?.dependencyFailed !== true) return;
   // A dead letter waits for nothing, whoever wrote its row.
   const left = progress?.dead === undefined ? (progress?.after ?? after) : [];
-  item.waits = new Waits(left);
+  // All of it, for a redrive of the item.
+  item.waits = new Waits(after);
   // What is written of it from now on has to say so too.
   item.waits.changed = left !== after;
   item.waits.dependencyFailed = progress?.dependencyFailed === true;

@@ -7,7 +7,7 @@
 import type { Content, ItemRow, ProgressRow } from '../contract/rows.js';
 import { isOwnId } from '../items/finish.js';
 import { buryOld, carryHandedOut, carryOld, lineUpOld } from '../items/item-phase.js';
-import { type Entry, Item, Lane, type Queue } from '../state/records.js';
+import { DeadLetter, type Entry, Item, Lane, type Queue } from '../state/records.js';
 import { AWAY, Stored } from '../state/stored.js';
 import { wholeMs } from '../structures/due.js';
 import type { Line } from '../structures/line.js';
@@ -71,7 +71,8 @@ export class RestoredItems {
     // A lane of its own, known to nobody: the one in which it became a dead letter may be forgotten by now.
     const lane = queue.lanes.get(key) ?? new Lane(queue, key);
     const item = this.#item(lane, row, progress);
-    buryOld(this.restored.state, item, key, dead.cause, this.restored.moment(dead.at));
+    const { cause, at, destination } = dead;
+    buryOld(this.restored.state, item, new DeadLetter(item, key, cause, this.restored.moment(at), destination));
   }
 
   /**
@@ -82,7 +83,7 @@ export class RestoredItems {
     const item = this.#item(turn.lane, row, progress);
     turn.carry(item);
     if (!turn.done) return carryOld(this.restored.state, item);
-    carryHandedOut(item);
+    carryHandedOut(this.restored.state, item);
     const { seq, id } = item;
     const until = this.restored.moment(turn.row.startedAt) + queue.policy.resultTtl;
     const contentHash = isOwnId(item) ? undefined : row.contentHash;
@@ -98,7 +99,7 @@ export class RestoredItems {
    */
   #item(lane: Lane, row: ItemRow, progress: ProgressRow | undefined): Item {
     const { id, idempotencyKey, seq, contentHash, contentBytes } = row;
-    const { notBefore, takesRoom, attempts, lastError, rank } = progress ?? fresh(row);
+    const { notBefore, takesRoom, attempts, crashes, lastError, rank } = progress ?? fresh(row);
     const submittedAt = this.restored.moment(row.submittedAt);
     const notBeforeNow = notBefore === 0 ? 0 : wholeMs(this.restored.moment(notBefore));
     const { state } = this.restored;
@@ -106,6 +107,7 @@ export class RestoredItems {
     const { payload, headers } = content ?? NOTHING;
     const item = new Item(lane, id, payload, headers, idempotencyKey, submittedAt, seq, notBeforeNow, NO_NUMBER);
     item.attempts = attempts;
+    item.crashes = crashes;
     item.lastError = lastError;
     item.takesRoom = takesRoom;
     item.stored = new Stored(rank, contentHash, contentBytes);
@@ -124,11 +126,11 @@ function contentIn({ content, seq, queue }: ItemRow): Content {
   return content;
 }
 
-type Progress = Pick<ProgressRow, 'attempts' | 'lastError' | 'notBefore' | 'takesRoom' | 'rank'>;
+type Progress = Pick<ProgressRow, 'attempts' | 'crashes' | 'lastError' | 'notBefore' | 'takesRoom' | 'rank'>;
 
 /** Nothing became of it yet. */
 function fresh({ seq, notBefore, takesRoom }: ItemRow): Progress {
-  return { attempts: 0, lastError: undefined, notBefore, takesRoom, rank: seq };
+  return { attempts: 0, crashes: 0, lastError: undefined, notBefore, takesRoom, rank: seq };
 }
 
 /**

@@ -25,6 +25,9 @@ interface HandedOut {
   readonly until: number;
 }
 
+/** An item that finished has an error, too. */
+type Charged = DoneKey & { readonly error?: string | undefined };
+
 /**
  * Gathered first, and remembered in the order in which they are to be forgotten: in which they were used is not known,
  * but all of one queue were remembered for the same time.
@@ -36,6 +39,11 @@ export class RestoredMemory {
   #handedOut: HandedOut[] = [];
 
   constructor(private readonly restored: Restored) {}
+
+  /** How many are to be remembered, and are not yet. */
+  get size(): number {
+    return this.#gathered.length;
+  }
 
   /** A key whose queue is not durable now, or whose `idempotency_ttl` is over, is dropped from the disk, too (S55). */
   addKey(row: DoneKeyRow, now: number): void {
@@ -102,7 +110,7 @@ export class RestoredMemory {
   }
 
   /** Precondition: the row is of a queue that is durable. What is over by the clock becomes a stray. */
-  #gather<T extends DoneKey>(
+  #gather<T extends Charged>(
     memory: RetentionCache<T>,
     id: string,
     value: T,
@@ -115,8 +123,8 @@ export class RestoredMemory {
     else this.#add(memory, id, value, until);
   }
 
-  #add<T extends DoneKey>(memory: RetentionCache<T>, id: string, value: T, until: number): void {
-    const bytes = value.result?.length ?? 0;
+  #add<T extends Charged>(memory: RetentionCache<T>, id: string, value: T, until: number): void {
+    const bytes = (value.result?.length ?? 0) + (value.error?.length ?? 0);
     this.#gathered.push({ until, remember: () => memory.add({ id, number: NO_NUMBER }, value, until, bytes) });
   }
 

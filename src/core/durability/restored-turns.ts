@@ -6,8 +6,9 @@
 import type { EndedRow, EndingRow, SessionRow, TurnRow } from '../contract/rows.js';
 import { live } from '../lane/turn-lifetime.js';
 import { install } from '../lane/turns.js';
+import { textsOfTurn } from '../state/held.js';
 import { ADOPTED, type Assignment, callerAssignment, type Item, type Lane, Session, Turn } from '../state/records.js';
-import { forgetIfEmpty } from '../state/session.js';
+import { forgetIfEmpty, keepSession } from '../state/session.js';
 import type { Ending } from '../state/settlement.js';
 import { hasFollowUps, keepFollowUps, remember } from '../state/settlements.js';
 import { after } from '../structures/due.js';
@@ -70,7 +71,7 @@ export class RestoredTurns {
     const session = new Session(id);
     session.ttl = ttl;
     this.#sessions.set(id, session);
-    this.restored.state.sessions.set(id, session);
+    keepSession(this.restored.state, session);
   }
 
   add(row: TurnRow | EndedRow, now: number): void {
@@ -115,7 +116,7 @@ export class RestoredTurns {
   /** Rows come by token, so the ring of settlements is filled from the oldest to the newest. */
   #addEnded(lane: Lane, { token, ticket, ending }: EndedRow): void {
     // At most one row of a lane has follow-ups: where they are forgotten the row is written again.
-    if (hasFollowUps(ending)) keepFollowUps(lane);
+    if (hasFollowUps(ending)) keepFollowUps(this.restored.state.spareSettlements, lane);
     remember(this.restored.state.spareSettlements, lane, token, ticket, copied(ending));
     if (lane.key === '') lane.queue.keyless.set(token, lane);
   }
@@ -183,6 +184,7 @@ export class RestoredTurns {
     if (row.handed === 'known') turn.answers = Number.POSITIVE_INFINITY;
     turn.fromBefore = true;
     lane.spare = turn;
+    state.varyingBytes += textsOfTurn(turn);
     install(state, lane, turn);
     turn.owner = row.session === undefined ? undefined : this.#sessions.get(row.session);
     if (turn.owner !== undefined || row.end === undefined) live(state, turn, now);

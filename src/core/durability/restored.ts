@@ -97,7 +97,7 @@ export class Restored {
   lane(queue: Queue, key: string, seq: number | undefined): Lane {
     const known = this.knownLane(queue, key, seq);
     if (known !== undefined) return known;
-    const lane = newLane(queue, key, seq);
+    const lane = newLane(this.state, queue, key, seq);
     if (seq !== undefined) {
       this.#keyless.set(seq, lane);
       // Its item may be forgotten while its turns are remembered: another of that number would be put into its lane.
@@ -110,7 +110,7 @@ export class Restored {
   /** The lane of an item that waits: nothing else need be known of a keyless one. */
   laneOfItem(queue: Queue, key: string, seq: number): Lane {
     const keyless = key === '' ? seq : undefined;
-    return this.knownLane(queue, key, keyless) ?? newLane(queue, key, keyless);
+    return this.knownLane(queue, key, keyless) ?? newLane(this.state, queue, key, keyless);
   }
 
   knownLane(queue: Queue, key: string, seq: number | undefined): Lane | undefined {
@@ -118,10 +118,10 @@ export class Restored {
   }
 }
 
-function newLane(queue: Queue, key: string, seq: number | undefined): Lane {
+function newLane(state: CoreState, queue: Queue, key: string, seq: number | undefined): Lane {
   const lane = new Lane(queue, key);
   if (seq === undefined) queue.lanes.add(key, lane);
   else nameKeyless(lane, { seq });
-  countNew(lane);
+  countNew(state, lane);
   return lane;
 }

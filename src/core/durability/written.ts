@@ -1,4 +1,5 @@
 /** A batch is flushed: what waited for that may go on. */
+import { weightOfItem } from '../items/content.js';
 import { isKept } from '../items/item-status.js';
 import { markRoom } from '../state/marks.js';
 import type { OutgoingParcel } from '../state/outgoing.js';
@@ -18,10 +19,13 @@ export function written(state: CoreState, changes: Changes, batch: Batch): void 
   changes.written();
   for (const item of batch.items) {
     if (item.stored?.where !== 'written') continue;
-    if (isKept(item)) state.payloadBytes -= item.stored.bytes;
+    const before = weightOfItem(item);
     item.stored.where = 'away';
     item.payload = AWAY;
     item.headers = undefined;
+    const less = before - weightOfItem(item);
+    if (isKept(item)) state.payloadBytes -= less;
+    else if (item.phase.at === 'handed_out') state.varyingBytes -= less;
   }
   if (batch.floor !== undefined) reserved(state, changes, batch.floor);
   if (batch.outgoing.length > 0) letGo(state, batch.outgoing);

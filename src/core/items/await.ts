@@ -35,9 +35,9 @@ export function awaitItem(
     state.effects.push({ kind: 'refuse', to: reply, refusal: DRAINING }, queue.tellsLate);
     return undefined;
   }
-  const refusal = mayNotWait(state, 'await_item');
+  const refusal = mayNotWait(state, 'await_item', 2 * request.itemId.length);
   if (refusal !== undefined) {
-    queue.counters.rejected.limit += 1;
+    queue.counters.rejected[refusal.kind === 'memory_full' ? 'memory_full' : 'limit'] += 1;
     state.effects.push({ kind: 'refuse', to: reply, refusal }, queue.tellsLate);
     return undefined;
   }

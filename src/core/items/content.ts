@@ -6,6 +6,7 @@
  */
 
 import type { FollowUp, ItemRef, Payload } from '../contract/model.js';
+import { COSTS, TURN_COST } from '../state/held.js';
 import type { Item } from '../state/records.js';
 import { contentHash } from './content-hash.js';
 
@@ -25,6 +26,7 @@ export interface Content {
 /** Bytes charged against payload memory. Strings by their length: keys and ids are mostly ASCII. */
 export function weightOf(content: Content, idLength: number): number {
   let bytes = ITEM_OVERHEAD + bytesOf(content) + idLength + (content.idempotencyKey?.length ?? 0);
+  if (content.headers !== undefined) bytes += content.headers.size * COSTS.mapEntry;
   if (content.after !== undefined)
     for (const { queue, itemId } of content.after) bytes += AFTER_OVERHEAD + queue.length + itemId.length;
   return bytes;
@@ -37,6 +39,20 @@ export function bytesAway(followUps: readonly FollowUp[]): number {
   return bytes;
 }
 
+/** What those will need of `limits.memory_bytes` where they go, besides: each a key that is new there. */
+export function lanesAway(followUps: readonly FollowUp[]): number {
+  let bytes = 0;
+  for (const { item, target } of followUps) if (target !== undefined) bytes += item.key.length + TURN_COST;
+  return bytes;
+}
+
+/** What follow-ups may need of `limits.memory_bytes` at most: a key each, and all of them new. */
+export function mostMemoryOf(followUps: readonly FollowUp[]): number {
+  let bytes = 0;
+  for (const { item } of followUps) bytes += weightOf(item, item.itemId?.length ?? 0) + item.key.length + TURN_COST;
+  return bytes;
+}
+
 /** Bytes of payload and headers; those of a text by its length. */
 export function bytesOf({ payload, headers }: Pick<Content, 'payload' | 'headers'>): number {
   let bytes = payload.length;
@@ -45,11 +61,11 @@ export function bytesOf({ payload, headers }: Pick<Content, 'payload' | 'headers
 }
 
 /**
- * What is on disk alone weighs nothing (S57). It is asked again when the item leaves, so whoever moves a payload to the
- * disk or back keeps `payloadBytes` in line.
+ * What an item is charged against payload memory, with the error of its last attempt (S591). A payload on disk alone weighs nothing
+ * (S57). The weight is computed again when the item leaves: code that changes it meanwhile changes `payloadBytes` too.
  */
 export function weightOfItem(item: Item): number {
-  return weightOf(contentOf(item), item.idLength);
+  return weightOf(contentOf(item), item.idLength) + (item.lastError?.length ?? 0);
 }
 
 /** What it adds to an answer: as `weightOfItem`, wherever it is. */

@@ -1,6 +1,7 @@
 /** Dead letters: when there is room for one, how one is made, and whether its key stops. */
 
 import type { DeathCause } from '../contract/model.js';
+import type { Destination } from '../contract/parcels.js';
 import { tell } from '../state/events.js';
 import type { Park } from '../state/phases.js';
 import type { Item, Lane, Queue } from '../state/records.js';
@@ -24,14 +25,27 @@ export function hasRoomForLetter(queue: Queue): boolean {
   return queue.deadLetters.size < queue.policy.maxDeadLetters;
 }
 
+/** For what cannot wait anywhere else: where alone it needs more than there may be, it would be held for ever. */
+export function hasRoomForLetters({ deadLetters, policy }: Queue, count: number): boolean {
+  return deadLetters.size === 0 || deadLetters.size + count <= policy.maxDeadLetters;
+}
+
 /**
  * Makes a dead letter of an item that waits or is in flight. Items that wait for it will learn that it is dead (S61),
  * and calls that wait for it are answered: so it is a dead letter first. Precondition: there is room for one.
+ *
+ * @param destination where Redrive sends it; unset: into its queue
  */
-export function makeDeadLetter(state: CoreState, item: Item, cause: DeathCause, now: number): void {
+export function makeDeadLetter(
+  state: CoreState,
+  item: Item,
+  cause: DeathCause,
+  now: number,
+  destination?: Destination,
+): void {
   const { lane } = item;
   const { queue } = lane;
-  die(state, item, cause, now);
+  die(state, item, cause, now, destination);
   if (state.watching) tell(state, 'dead_letter', lane, now, { itemId: item.id, detail: cause });
   leaveDependencies(state, queue, item, 'dead');
   answerAwaits(state, queue, item, now);

@@ -1,5 +1,7 @@
 /** An attempt failed: what is tried again, when, and what becomes a dead letter. */
 
+import type { DeathCause } from '../contract/model.js';
+import type { RetryPolicy } from '../contract/policy.js';
 import type { Park } from '../state/phases.js';
 import type { Item, Lane } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
@@ -7,6 +9,7 @@ import { backOff } from '../structures/back-off.js';
 import { after } from '../structures/due.js';
 import { hasRoomForLetter, makeDeadLetter, parkAfter } from './dead-letter.js';
 import { putBack } from './item-phase.js';
+import { noteError } from './last-error.js';
 
 export interface Failure {
   readonly cause: 'nack' | 'lease_expired' | 'refused';
@@ -44,14 +47,16 @@ export function failAll(
   let deadLettered = 0;
   for (const item of items) {
     item.attempts += 1;
-    item.lastError = failure.error;
-    if (failure.cause !== 'refused' && item.attempts < lane.queue.policy.retry.maxAttempts) {
+    if (failure.cause === 'lease_expired') item.crashes += 1;
+    noteError(state, item, failure.error);
+    const cause = deathOf(item, failure, lane.queue.policy.retry);
+    if (cause === undefined) {
       back.push(item);
       continue;
     }
     const hasLetter = hasRoomForLetter(lane.queue);
     if (hasLetter) {
-      makeDeadLetter(state, item, failure.cause === 'refused' ? 'refused' : 'max_attempts', now);
+      makeDeadLetter(state, item, cause, now);
       deadLettered += 1;
     } else back.push(item);
     park ??= parkAfter(lane, item, hasLetter, now);
@@ -60,6 +65,14 @@ export function failAll(
     failure.cause === 'refused' || park !== undefined ? undefined : delayHead(state, lane, back, failure, now);
   putBack(state, lane, back);
   return { retryAt, deadLettered, park };
+}
+
+/** Why it has no attempts left; unset: it has. */
+function deathOf({ attempts, crashes }: Item, failure: Failure, retry: RetryPolicy): DeathCause | undefined {
+  if (failure.cause === 'refused') return 'refused';
+  if (attempts >= retry.maxAttempts) return 'max_attempts';
+  if (failure.cause !== 'lease_expired') return undefined;
+  return crashes >= (retry.maxCrashes ?? retry.maxAttempts) ? 'max_crashes' : undefined;
 }
 
 /** @returns until when the head waits, whole ms; unset: nothing went back */

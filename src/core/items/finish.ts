@@ -54,10 +54,15 @@ function remember(
   leaveDependencies(state, queue, item, as);
   const finished = finishedAs(item, as, result, item.attempts + (byTurn ? 1 : 0));
   // What finished under this id before would have kept the item from being accepted.
-  queue.finished.add(item, finished, now + queue.policy.resultTtl, result?.length ?? 0);
+  queue.finished.add(item, finished, now + queue.policy.resultTtl, bytesOfFinished(finished));
   if (byTurn && item.idempotencyKey !== undefined)
     markKeyDone(queue, item.lane.key, item.idempotencyKey, { result, by: item.seq }, now);
   answerAwaits(state, queue, item, now);
+}
+
+/** What is remembered of it and is charged as results are (S591). */
+export function bytesOfFinished({ result, error }: FinishedItem): number {
+  return (result?.length ?? 0) + (error?.length ?? 0);
 }
 
 /** Its id was made here, so no client sends it again. It has no number if an earlier run made it. */

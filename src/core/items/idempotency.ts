@@ -4,7 +4,15 @@
  */
 
 import type { Queue } from '../state/records.js';
+import type { CoreState } from '../state/state.js';
 import type { DoneKey } from '../structures/retention-cache.js';
+
+/** S634: one warning for keys that do nothing. To be called where callers and items arrive. */
+export function noteUnusedKey(state: CoreState, queue: Queue, idempotencyKey: string | undefined): void {
+  if (idempotencyKey === undefined || queue.policy.idempotencyTtl > 0 || queue.toldUnusedKey) return;
+  queue.toldUnusedKey = true;
+  state.effects.push({ kind: 'unused_key', queue: queue.name }, false);
+}
 
 /** What is remembered of an idempotency key of (queue, key), if it is done. It counts as a use. */
 export function recallKey(

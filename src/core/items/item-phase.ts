@@ -12,6 +12,9 @@
  */
 
 import type { DeathCause, Durability } from '../contract/model.js';
+import type { Destination } from '../contract/parcels.js';
+import { isHeldBack } from '../state/dependencies.js';
+import { costOfLetter } from '../state/held.js';
 import { markAllRoom, markRoom } from '../state/marks.js';
 import { countIn, lineOf, takeOut } from '../state/places.js';
 import { DeadLetter, type Entry, GONE, Item, type ItemPhase, type Lane, type Queue } from '../state/records.js';
@@ -58,14 +61,15 @@ export function carryOld(state: CoreState, item: Item): void {
 }
 
 /** From before the start, in a turn of at_most_once. */
-export function carryHandedOut(item: Item): void {
+export function carryHandedOut(state: CoreState, item: Item): void {
   item.phase = HANDED_OUT;
+  state.varyingBytes += weightOfItem(item);
   item.lane.queue.changes?.handedOut.set(item.seq, item);
 }
 
 /** From before the start, dead. */
-export function buryOld(state: CoreState, item: Item, key: string, cause: DeathCause, diedAt: number): void {
-  bury(item, key, cause, diedAt);
+export function buryOld(state: CoreState, item: Item, letter: DeadLetter): void {
+  bury(state, item, letter);
   state.payloadBytes += weightOfItem(item);
 }
 
@@ -82,8 +86,10 @@ export function take(state: CoreState, item: Item): void {
 
 /**
  * Back into the line: from a turn, from among the dead letters, or because nobody got what was handed out. Each goes to
- * its place by the order of submission among the items at the head, before the first caller (S575). They take no room
- * from now on, so a full line takes them back too, and nothing supersedes them (S3, S5).
+ * its place by the order of submission among the items at the head, before the first caller (S575). One that waits for
+ * others, and what comes after it, goes behind all items that came before it: if an older item stood behind it, the two
+ * could wait for each other. They take no room from now on, so a full line takes them back too, and nothing supersedes
+ * them (S3, S5).
  *
  * Precondition: each is of this lane, and in flight, dead, or gone since the turn ended in which it was handed out.
  */
@@ -91,9 +97,12 @@ export function putBack(state: CoreState, lane: Lane, items: readonly Item[]): v
   if (items.length === 0) return;
   const line = lineOf(lane);
   for (const item of items) keepAgain(state, item);
+  const sorted = bySubmission(items);
+  const places = placesBehindOlder(line, sorted);
   let next = line.head;
-  for (const item of bySubmission(items)) {
+  for (const item of sorted) {
     while (next instanceof Item && next.seq < item.seq) next = next.behind;
+    if (places?.has(item)) next = places.get(item);
     item.phase = WAITING;
     item.takesRoom = false;
     if (item.stored !== undefined) writeBack(state, line, item, item.stored, next);
@@ -101,6 +110,26 @@ export function putBack(state: CoreState, lane: Lane, items: readonly Item[]): v
     else line.insert(item, next);
     countIn(state, item);
   }
+}
+
+/**
+ * For the first item that waits for others and those after it: what each goes before, so that every older item stands
+ * before it. Undefined: at the end. Precondition: they are in the order of submission.
+ */
+function placesBehindOlder(line: Line<Entry>, items: readonly Item[]): Map<Item, Entry | undefined> | undefined {
+  const first = items.findIndex(isHeldBack);
+  if (first === -1) return undefined;
+  const places = new Map<Item, Entry | undefined>();
+  let place: Entry | undefined;
+  let before = line.tail;
+  for (const item of items.slice(first).reverse()) {
+    while (before !== undefined && !(before instanceof Item && before.seq < item.seq)) {
+      place = before;
+      before = before.before;
+    }
+    places.set(item, place);
+  }
+  return places;
 }
 
 /** Nearly always they are in that order already: then nothing is copied. */
@@ -118,8 +147,10 @@ function keepAgain(state: CoreState, item: Item): void {
   const { phase, id, lane } = item;
   const { deadLetters, items } = lane.queue;
   if (phase.at === 'in_flight') return;
-  if (phase.at === 'dead') deadLetters.delete(id);
-  else state.payloadBytes += weightOfItem(item);
+  if (phase.at === 'dead') {
+    deadLetters.delete(id);
+    state.varyingBytes -= costOfLetter(phase);
+  } else state.payloadBytes += weightOfItem(item);
   items.setAgain(item);
 }
 
@@ -156,19 +187,25 @@ function rankBefore(state: CoreState, line: Line<Entry>, rank: number, next: Ent
  * It becomes a dead letter, and stays charged. Precondition: it is waiting or in flight, and there is room for a
  * letter.
  */
-export function die(state: CoreState, item: Item, cause: DeathCause, now: number): void {
+export function die(
+  state: CoreState,
+  item: Item,
+  cause: DeathCause,
+  now: number,
+  destination: Destination | undefined,
+): void {
   const { queue, key } = item.lane;
   if (item.phase.at === 'waiting') takeOut(state, item);
   queue.items.delete(item);
-  bury(item, key, cause, now);
+  bury(state, item, new DeadLetter(item, key, cause, now, destination));
   if (item.stored !== undefined) queue.changes?.item(item);
   queue.counters.deadLetters[cause] += 1;
 }
 
-function bury(item: Item, key: string, cause: DeathCause, diedAt: number): void {
-  const letter = new DeadLetter(item, key, cause, diedAt);
+function bury(state: CoreState, item: Item, letter: DeadLetter): void {
   item.phase = letter;
   item.lane.queue.deadLetters.set(item.id, letter);
+  state.varyingBytes += costOfLetter(letter);
 }
 
 /**
@@ -178,10 +215,11 @@ function bury(item: Item, key: string, cause: DeathCause, diedAt: number): void 
  */
 export function leave(state: CoreState, item: Item, asked: Durability | undefined): void {
   const { queue } = item.lane;
-  const { at } = item.phase;
-  if (at === 'waiting') takeOut(state, item);
-  if (at === 'dead') queue.deadLetters.delete(item.id);
-  else queue.items.delete(item);
+  if (item.phase.at === 'waiting') takeOut(state, item);
+  if (item.phase.at === 'dead') {
+    queue.deadLetters.delete(item.id);
+    state.varyingBytes -= costOfLetter(item.phase);
+  } else queue.items.delete(item);
   item.phase = GONE;
   release(state, queue, item);
   if (item.stored !== undefined) queue.changes?.item(item, asked);
@@ -193,14 +231,16 @@ export function handOut(state: CoreState, item: Item): void {
   queue.items.delete(item);
   item.phase = HANDED_OUT;
   release(state, queue, item);
+  state.varyingBytes += weightOfItem(item);
   if (item.stored === undefined) return;
   queue.changes?.handedOut.set(item.seq, item);
   queue.changes?.item(item);
 }
 
 /** The turn in which they were handed out has ended: only now they count. */
-export function endHandedOut({ changes, counters }: Queue, items: readonly Item[]): void {
+export function endHandedOut(state: CoreState, { changes, counters }: Queue, items: readonly Item[]): void {
   for (const item of items) {
+    state.varyingBytes -= weightOfItem(item);
     item.phase = GONE;
     if (changes?.handedOut.delete(item.seq) === true) changes.item(item);
   }

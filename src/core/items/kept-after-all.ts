@@ -6,6 +6,7 @@ import type { CoreState } from '../state/state.js';
 import { Stored } from '../state/stored.js';
 import type { FinishedItem } from '../structures/retention-cache.js';
 import { bytesOf, contentHashOf, contentOf } from './content.js';
+import { bytesOfFinished } from './finish.js';
 
 /**
  * Writes what was in memory only: the item where it stands, or its end with the result (S111). Nothing changes where
@@ -43,7 +44,7 @@ function keepEnd(state: CoreState, queue: Queue, changes: ChangeLog, id: string,
   if (known === undefined || known.value.seq !== undefined) return;
   state.itemSeq += 1;
   const seq = state.itemSeq;
-  queue.finished.set(id, { ...known.value, seq }, known.until, known.value.result?.length ?? 0);
+  queue.finished.set(id, { ...known.value, seq }, known.until, bytesOfFinished(known.value));
   changes.finished(queue, id, seq, asked);
 }
 

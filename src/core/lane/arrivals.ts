@@ -10,12 +10,14 @@
 import type { Durability } from '../contract/model.js';
 import { CANCELLED, limitRefusal, queueFull, RETRY_SOON, TOKENS_USED_UP } from '../contract/refusals.js';
 import { finish } from '../items/finish.js';
-import { recallKey } from '../items/idempotency.js';
+import { noteUnusedKey, recallKey } from '../items/idempotency.js';
 import { emitLeaving, type Leaving, tell } from '../state/events.js';
+import { COSTS, TURN_COST } from '../state/held.js';
 import { placeReplaced, roomKept } from '../state/kept-room.js';
 import { isKeyless, pacedUntil } from '../state/lane.js';
 import { STATES } from '../state/lane-states.js';
 import { markRoom } from '../state/marks.js';
+import { lacksMemory } from '../state/memory-budget.js';
 import { countIn, lineOf, takeOut } from '../state/places.js';
 import { type Asker, Caller, callerAssignment, type Entry, type Lane, Turn } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
@@ -74,6 +76,7 @@ export function countArrival(lane: Lane, now: number): void {
 function decide(state: CoreState, lane: Lane, arrival: Arrival, now: number): Caller | undefined {
   // Only EnQueue is declined for a full line or too soon. Acquire with a key waits (S2).
   const coalesces = arrival.asker.kind === 'enqueue';
+  noteUnusedKey(state, lane.queue, arrival.idempotencyKey);
   const full = coalesces && isFullForCaller(lane);
   const decline = whyDecline(lane, arrival, coalesces, full, now);
   if (decline !== undefined) {
@@ -129,10 +132,26 @@ function startAtOnce(state: CoreState, lane: Lane, arrival: Arrival, now: number
   const { asker, idempotencyKey } = arrival;
   if (state.busyLanes + state.elsewhere.busyLanes >= state.settings.limits.busyLanes)
     return refuseLane(state, lane, asker);
+  if (isRefusedForMemory(state, lane, arrival, TURN_COST)) return;
   if (state.watching) emitArrival(state, lane, arrival, 'accept', now);
   const assignment = callerAssignment(idempotencyKey);
   const turn = startTurn(state, lane, assignment, arrival, asker.stream, now);
   answerTurn(state, asker, turn, now);
+}
+
+/**
+ * No memory is left for so much, and for the texts of the arrival: it is refused (S600). The lane is taken from among the idle ones
+ * before it is asked, because those give way.
+ */
+function isRefusedForMemory(state: CoreState, lane: Lane, arrival: Arrival, cost: number): boolean {
+  if (lane.rests !== undefined) state.idle.delete(lane);
+  const { asker, consumerId, ticket, idempotencyKey } = arrival;
+  const ticketCost = ticket === undefined ? 0 : COSTS.keyTicket + ticket.length;
+  const refusal = lacksMemory(state, cost + consumerId.length + (idempotencyKey?.length ?? 0) + ticketCost);
+  if (refusal === undefined) return false;
+  lane.queue.counters.rejected.memory_full += 1;
+  refuse(state, asker, refusal, lane.queue.tellsLate);
+  return true;
 }
 
 function refuseLane(state: CoreState, lane: Lane, asker: Asker): void {
@@ -161,7 +180,7 @@ function lineUp(
     answerBlock(state, lane, asker, ahead, retryAfter(state, lane, ahead, now), undefined);
     return undefined;
   }
-  if (!hasRoom(state, lane, asker, superseded)) return undefined;
+  if (!hasRoom(state, lane, arrival, superseded)) return undefined;
   const { consumerId, lease, idempotencyKey } = arrival;
   const takesRoom = asker.kind === 'enqueue';
   const caller = new Caller(lane, asker, consumerId, ticket, lease, idempotencyKey, now, takesRoom);
@@ -178,8 +197,9 @@ function lineUp(
  * queue, the callers that wait in all queues, and the busy lanes, where the caller makes its lane busy. A caller that
  * takes the place of another caller adds to none of them. One that takes the place of an item is one more caller.
  */
-function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry | undefined): boolean {
+function hasRoom(state: CoreState, lane: Lane, arrival: Arrival, superseded: Entry | undefined): boolean {
   const { queue } = lane;
+  const { asker } = arrival;
   if (superseded instanceof Caller) return true;
   const kept = roomKept(state, queue);
   if (superseded === undefined && queue.waiting + kept >= queue.policy.maxWaiting) {
@@ -194,8 +214,9 @@ function hasRoom(state: CoreState, lane: Lane, asker: Asker, superseded: Entry |
     refuse(state, asker, refusal, queue.tellsLate);
     return false;
   }
-  if (lane.counted !== STATES.INIT) return true;
-  if (state.busyLanes + state.elsewhere.busyLanes < state.settings.limits.busyLanes) return true;
+  const isIdle = lane.counted === STATES.INIT;
+  if (isRefusedForMemory(state, lane, arrival, COSTS.caller + (isIdle ? TURN_COST : COSTS.settlement))) return false;
+  if (!isIdle || state.busyLanes + state.elsewhere.busyLanes < state.settings.limits.busyLanes) return true;
   refuseLane(state, lane, asker);
   return false;
 }
@@ -280,7 +301,7 @@ function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now:
   const { lane } = known;
   if (known instanceof Turn) {
     // Nobody has had the turn so far: it is that of whoever comes for it now.
-    if (known.handed === 'kept') known.consumerId = arrival.consumerId;
+    if (known.handed === 'kept') rename(state, known, arrival);
     tellAgain(state, known, arrival.asker.stream, arrival.lease, now);
     answerTurn(state, arrival.asker, known, now);
     return undefined;
@@ -293,7 +314,7 @@ function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now:
     markRoom(state, lane.queue);
   }
   known.asker = arrival.asker;
-  known.consumerId = arrival.consumerId;
+  rename(state, known, arrival);
   known.lease = arrival.lease;
   if (arrival.wait > 0) {
     state.wheel.schedule(known, after(now, arrival.wait));
@@ -302,6 +323,12 @@ function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now:
   // A wait of zero ends at once, so a caller that polls takes over as well (S16).
   endWait(state, known, now);
   return undefined;
+}
+
+/** The caller that comes with the ticket has what it stands for. */
+function rename(state: CoreState, known: Caller | Turn, { consumerId }: Arrival): void {
+  state.varyingBytes += consumerId.length - known.consumerId.length;
+  known.consumerId = consumerId;
 }
 
 /**

@@ -47,13 +47,13 @@ export function currentOrNewLane(state: CoreState, queue: Queue, key: string, no
     const known = currentLane(state, queue, key, now);
     if (known !== undefined) return known;
   }
-  return newLane(queue, key);
+  return newLane(state, queue, key);
 }
 
-function newLane(queue: Queue, key: string): Lane {
+function newLane(state: CoreState, queue: Queue, key: string): Lane {
   const lane = new Lane(queue, key);
   if (!isKeyless(key)) queue.lanes.add(key, lane);
-  countNew(lane);
+  countNew(state, lane);
   return lane;
 }
 

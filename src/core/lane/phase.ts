@@ -160,7 +160,8 @@ export function beganBefore(lane: Lane, since: number): void {
  * A lane that is new counts as INIT; it joins the idle lanes only when it comes to rest. So the LRU cannot drop it
  * between the arrival that made it and the decision about that arrival.
  */
-export function countNew(lane: Lane): void {
+export function countNew(state: CoreState, lane: Lane): void {
+  state.varyingBytes += lane.key.length;
   lane.queue.states.add(STATES.INIT, 1);
 }
 

@@ -8,10 +8,11 @@
 
 import type { Bytes } from '../contract/model.js';
 import { type Failure, failAll } from '../items/failure.js';
-import { finishAll, handedOutAs } from '../items/finish.js';
+import { bytesOfFinished, finish, finishAll, handedOutAs } from '../items/finish.js';
 import { amendKey, markKeyDone } from '../items/idempotency.js';
 import { putBack } from '../items/item-phase.js';
 import { neverHandedOut, openItems } from '../items/never-handed-out.js';
+import { tell } from '../state/events.js';
 import type { Assignment, Item, Lane, Stream, Turn } from '../state/records.js';
 import type { Ending } from '../state/settlement.js';
 import type { CoreState } from '../state/state.js';
@@ -30,6 +31,8 @@ export type Outcome =
   | { readonly kind: 'returned'; readonly done: number }
   /** Nobody learnt of the turn: all of its items go back, those of at_most_once too, and nobody is told that it is over. */
   | { readonly kind: 'never_handed_out' }
+  /** As `never_handed_out` or `returned`, but what would go back is discarded. */
+  | { readonly kind: 'discarded'; readonly handed: boolean }
   /** A caller's turn ends, and nothing is done by that. */
   | { readonly kind: 'given_up' };
 
@@ -47,12 +50,13 @@ export function finishedWith(result: Bytes | undefined): Outcome {
 interface Settled {
   /** Items that went back to the line without an attempt. */
   readonly returned: number;
+  readonly discarded: number;
   readonly deadLettered: number;
   /** When the items that failed are tried again. */
   readonly retryAt: number | undefined;
 }
 
-const NOTHING_BACK: Settled = Object.freeze({ returned: 0, deadLettered: 0, retryAt: undefined });
+const NOTHING_BACK: Settled = Object.freeze({ returned: 0, discarded: 0, deadLettered: 0, retryAt: undefined });
 
 /**
  * Ends the live turn of a lane. The order is the contract's: the turn is over and its end remembered before anything is
@@ -70,7 +74,7 @@ export function settle(
 ): Settled {
   // Read first: the turn is emptied when it has ended, and filled anew when the next one starts.
   const { lane, assignment } = turn;
-  if (outcome.kind === 'never_handed_out') disown(state, turn);
+  if (outcome.kind === 'never_handed_out' || (outcome.kind === 'discarded' && !outcome.handed)) disown(state, turn);
   endTurn(state, turn, ending, now, by);
   const settled = carryOut(state, lane, assignment, outcome, now);
   // The place that is freed at the gate is that of who takes the turn over: it does not line up there.
@@ -87,9 +91,29 @@ function carryOut(state: CoreState, lane: Lane, assignment: Assignment, outcome:
       return NOTHING_BACK;
     case 'given_up':
       return NOTHING_BACK;
+    case 'discarded':
+      return discardAll(
+        state,
+        lane,
+        outcome.handed ? openItems(assignment) : neverHandedOut(state, lane, assignment, now),
+        now,
+      );
     default:
       return bringBack(state, lane, assignment, outcome, now);
   }
+}
+
+/**
+ * Discards the items of a turn that has ended. They go back to the line first: items of at_most_once that nobody got are charged
+ * again there.
+ */
+function discardAll(state: CoreState, lane: Lane, items: readonly Item[], now: number): Settled {
+  putBack(state, lane, items);
+  for (const item of items) {
+    if (state.watching) tell(state, 'discard', item.lane, now, { itemId: item.id, detail: 'held' });
+    finish(state, item, 'discarded', undefined, now);
+  }
+  return { ...NOTHING_BACK, discarded: items.length };
 }
 
 /** Items that are not finished go back to the line. */
@@ -97,7 +121,7 @@ function bringBack(
   state: CoreState,
   lane: Lane,
   assignment: Assignment,
-  outcome: Exclude<Outcome, { readonly kind: 'finished' | 'given_up' }>,
+  outcome: Exclude<Outcome, { readonly kind: 'finished' | 'given_up' | 'discarded' }>,
   now: number,
 ): Settled {
   switch (outcome.kind) {
@@ -148,7 +172,12 @@ function amend(items: readonly Item[], result: Bytes, now: number): void {
     const { queue, key } = item.lane;
     const finished = handedOutAs(item, now);
     if (finished !== undefined)
-      queue.finished.set(item.id, { ...finished, result }, now + queue.policy.resultTtl, result.length);
+      queue.finished.set(
+        item.id,
+        { ...finished, result },
+        now + queue.policy.resultTtl,
+        bytesOfFinished({ ...finished, result }),
+      );
     if (item.idempotencyKey !== undefined) amendKey(queue, key, item.idempotencyKey, { result, by: item.seq }, now);
   }
 }
@@ -181,11 +210,13 @@ function ownOf(assignment: Assignment, done: number): number {
 function failRest(state: CoreState, lane: Lane, items: readonly Item[], failure: Failure, now: number): Settled {
   const after = failAll(state, lane, items, failure, now);
   if (after.park !== undefined) park(state, lane, after.park, now);
-  return { returned: 0, deadLettered: after.deadLettered, retryAt: after.retryAt };
+  return { returned: 0, discarded: 0, deadLettered: after.deadLettered, retryAt: after.retryAt };
 }
 
 /** No attempt is counted (S25). */
 function giveBack(state: CoreState, lane: Lane, items: readonly Item[]): Settled {
   putBack(state, lane, items);
-  return items.length === 0 ? NOTHING_BACK : { returned: items.length, deadLettered: 0, retryAt: undefined };
+  return items.length === 0
+    ? NOTHING_BACK
+    : { returned: items.length, discarded: 0, deadLettered: 0, retryAt: undefined };
 }

@@ -8,6 +8,7 @@ import type { Policy } from '../contract/policy.js';
 import type { SettlementWay } from '../contract/views.js';
 import { endHandedOut } from '../items/item-phase.js';
 import { tell } from '../state/events.js';
+import { textsOfTurn } from '../state/held.js';
 import { isKeyless } from '../state/lane.js';
 import { markRoom } from '../state/marks.js';
 import { type Assignment, type DispatchTicket, type Lane, type Stream, Turn } from '../state/records.js';
@@ -57,7 +58,7 @@ export function startTurn(
   const token = state.tokens.next();
   const lease = holder.lease ?? policy.lease;
   const latestEnd = latestEndOf(policy, now);
-  const turn = newTurn(lane, token, assignment, holder, lease, latestEnd, now);
+  const turn = newTurn(state, lane, token, assignment, holder, lease, latestEnd, now);
   // Seconds, as the metric has them.
   counters.wait.add((now - holder.arrivedAt) / 1_000);
   if (policy.minInterval > 0) pace(state, lane, now);
@@ -97,6 +98,7 @@ function tellStart(state: CoreState, { lane, token, assignment, consumerId }: Tu
  * @param latestEnd whole ms; unset: no `max_hold`
  */
 export function newTurn(
+  state: CoreState,
   lane: Lane,
   token: number,
   assignment: Assignment,
@@ -109,14 +111,17 @@ export function newTurn(
   const turn = lane.spare;
   if (turn === undefined) {
     lane.spare = new Turn(lane, token, assignment, consumerId, ticket, lease, now, latestEnd, epoch);
+    state.varyingBytes += textsOfTurn(lane.spare);
     return lane.spare;
   }
+  state.varyingBytes -= textsOfTurn(turn);
   turn.begin(token, now, epoch);
   turn.assignment = assignment;
   turn.consumerId = consumerId;
   turn.ticket = ticket;
   turn.lease = lease;
   turn.clear(latestEnd);
+  state.varyingBytes += textsOfTurn(turn);
   return turn;
 }
 
@@ -230,7 +235,7 @@ export function endTurn(state: CoreState, turn: Turn, ending: Ending, now: numbe
   const held = now - turn.since;
   const { slowHold } = queue.policy;
   if (slowHold !== undefined && held > slowHold) tellSlow(state, turn, { held, slowHold, how });
-  if (turn.assignment.kind === 'items' && turn.assignment.done) endHandedOut(queue, turn.assignment.items);
+  if (turn.assignment.kind === 'items' && turn.assignment.done) endHandedOut(state, queue, turn.assignment.items);
   queue.counters.hold.add(held / 1_000);
   const ticket = typeof turn.ticket === 'string' ? turn.ticket : undefined;
   remember(state.spareSettlements, lane, turn.token, ticket, ending);

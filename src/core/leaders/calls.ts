@@ -10,6 +10,7 @@ import type {
 import { LEADER_LIMITS } from '../contract/leader.js';
 import type { Bytes, Refusal, Reply, SessionStamp } from '../contract/model.js';
 import { CANCELLED, DRAINING } from '../contract/refusals.js';
+import { bytesOfTexts, COSTS, varyingOfCandidate } from '../state/held.js';
 import {
   Candidate,
   LeaderCall,
@@ -18,6 +19,7 @@ import {
   type Term,
   type WaitingLeaderCall,
 } from '../state/leader-group.js';
+import { lacksMemory } from '../state/memory-budget.js';
 import type { CoreState } from '../state/state.js';
 import { broke, join, leave } from './candidates.js';
 import { findOrMakeGroup, leaderLimit } from './groups.js';
@@ -81,7 +83,7 @@ function candidateOf(
   candidate.describe(request);
   candidate.stamp = request.stamp;
   if (isAdoptable(state, group, request)) return adopt(state, group, candidate, request.term, now);
-  const full = fullBy(state, group);
+  const full = fullBy(state, group) ?? lacksMemory(state, COSTS.candidate + varyingOfCandidate(candidate));
   if (full !== undefined) return full;
   candidate.lost = lossOf(group, request);
   join(state, group, candidate);
@@ -99,7 +101,7 @@ function takenOver(
   group: LeaderGroup,
   standing: Candidate,
   request: StandRequest,
-): Candidate | 'replaced' {
+): Candidate | 'replaced' | Refusal {
   const isNew = !isSame(standing.stamp, request.stamp);
   const candidate = taken(state, standing, request);
   if (isNew && candidate === standing && standing.lost?.term !== request.term) {
@@ -114,10 +116,14 @@ function isLeader({ candidate, token }: Term, { candidateId, term, stamp }: Stan
 }
 
 /** The candidacy is this stream's from now on, unless that of a newer one already. */
-function taken(state: CoreState, candidate: Candidate, request: StandRequest): Candidate | 'replaced' {
+function taken(state: CoreState, candidate: Candidate, request: StandRequest): Candidate | 'replaced' | Refusal {
   if (isSame(candidate.stamp, request.stamp)) return candidate;
   if (isSuperseded(candidate, request)) return 'replaced';
+  const more = bytesOfTexts(request.metadata) - bytesOfTexts(candidate.metadata);
+  const full = more > 0 ? lacksMemory(state, more) : undefined;
+  if (full !== undefined) return full;
   dismiss(state, candidate, 'replaced');
+  state.varyingBytes += more;
   candidate.describe(request);
   candidate.stamp = request.stamp;
   return candidate;
@@ -223,6 +229,8 @@ export function awaitLeader(
   }
   const group = findOrMakeGroup(state, request.group, now);
   if (!(group instanceof LeaderGroup)) return refuse(state, reply, group);
+  const full = lacksMemory(state, COSTS.watcher);
+  if (full !== undefined) return refuse(state, reply, full);
   const call = new LeaderCall(group, request, reply);
   group.watchers.add(call);
   state.leaders.watchers += 1;

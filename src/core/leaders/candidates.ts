@@ -1,4 +1,6 @@
 /** Who stands: comes, is absent, is passed over, leaves. */
+
+import { COSTS, varyingOfCandidate } from '../state/held.js';
 import type { BackOff, Candidate, LeaderGroup } from '../state/leader-group.js';
 import type { CoreState } from '../state/state.js';
 import { after, isOver } from '../structures/due.js';
@@ -12,16 +14,18 @@ const LONGEST_BACK_OFF = 60_000;
 const MOST_BACK_OFFS = 1_000;
 
 /** It joins the line, as the last. Precondition: nobody of its id stands there. */
-export function join({ leaders }: CoreState, group: LeaderGroup, candidate: Candidate): void {
+export function join(state: CoreState, group: LeaderGroup, candidate: Candidate): void {
   group.candidates.set(candidate.id, candidate);
-  leaders.candidates += 1;
+  state.leaders.candidates += 1;
+  state.varyingBytes += varyingOfCandidate(candidate);
 }
 
 /** It leaves the line. */
-export function leave({ leaders }: CoreState, group: LeaderGroup, candidate: Candidate): void {
+export function leave(state: CoreState, group: LeaderGroup, candidate: Candidate): void {
   if (group.candidates.get(candidate.id) !== candidate) return;
   group.candidates.delete(candidate.id);
-  leaders.candidates -= 1;
+  state.leaders.candidates -= 1;
+  state.varyingBytes -= varyingOfCandidate(candidate);
 }
 
 /** Its call was answered: it asks again soon. */
@@ -59,16 +63,21 @@ export function firstThatMay(group: LeaderGroup, now: number): Candidate | undef
 }
 
 /** It failed, once more: it is passed over for a time (L3). */
-export function backOff(group: LeaderGroup, id: string, now: number): void {
+export function backOff(state: CoreState, group: LeaderGroup, id: string, now: number): void {
   const failures = failuresNow(group.backOffs.get(id), now) + 1;
   const wait = Math.min(FIRST_BACK_OFF * 2 ** (failures - 1), LONGEST_BACK_OFF);
-  group.backOffs.delete(id);
+  forgetBackOff(state, group, id);
   group.backOffs.set(id, { failures, until: after(now, wait) });
+  state.varyingBytes += COSTS.backOff + id.length;
   if (group.backOffs.size <= MOST_BACK_OFFS) return;
   for (const oldest of group.backOffs.keys()) {
-    group.backOffs.delete(oldest);
+    forgetBackOff(state, group, oldest);
     return;
   }
+}
+
+export function forgetBackOff(state: CoreState, { backOffs }: LeaderGroup, id: string): void {
+  if (backOffs.delete(id)) state.varyingBytes -= COSTS.backOff + id.length;
 }
 
 function failuresNow(before: BackOff | undefined, now: number): number {

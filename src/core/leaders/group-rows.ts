@@ -1,8 +1,10 @@
 /** A group to its row and back. */
 import type { LeaderRow, TermRow } from '../contract/rows.js';
+import { varyingOfCandidate } from '../state/held.js';
 import { Candidate, LeaderGroup, Term } from '../state/leader-group.js';
 import type { CoreState } from '../state/state.js';
 import { after } from '../structures/due.js';
+import { keepGroup } from './groups.js';
 import { goOn, keep } from './terms.js';
 
 /** @param epoch what makes instants of moments */
@@ -21,8 +23,11 @@ export function restoreGroup(state: CoreState, row: LeaderRow, since: number): v
   group.predecessor = row.predecessor;
   keep(state, group, row.state);
   group.term = row.term && restoredTerm(row.term);
-  if (group.term !== undefined) state.leaders.terms += 1;
-  state.leaders.groups.set(row.group, group);
+  if (group.term !== undefined) {
+    state.leaders.terms += 1;
+    state.varyingBytes += varyingOfCandidate(group.term.candidate);
+  }
+  keepGroup(state, group);
 }
 
 function restoredTerm({ candidateId, token, ...row }: TermRow): Term {

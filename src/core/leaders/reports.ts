@@ -3,6 +3,7 @@ import type { ReportAnswer, ReportRequest, TermLossCause } from '../contract/lea
 import type { Refusal, Reply } from '../contract/model.js';
 import { memoryFull } from '../contract/refusals.js';
 import type { LeaderGroup, Term } from '../state/leader-group.js';
+import { lacksMemory } from '../state/memory-budget.js';
 import type { CoreState } from '../state/state.js';
 import { after, isOver } from '../structures/due.js';
 import { isLate, refuse } from './telling.js';
@@ -68,17 +69,23 @@ function carryOut(
       return undefined;
     case 'handed_over':
       // What a leader leaves that was not inaugurated is not kept. One of an earlier run had been, as far as anybody knows.
-      if ((term.worked || term.adopted) && !hasRoom(state, group, said.state.length))
-        return memoryFull(state.settings.limits.payloadMemoryBytes);
+      if (term.worked || term.adopted) {
+        const full = lacksRoom(state, group, said.state.length);
+        if (full !== undefined) return full;
+      }
       if (term.adopted) inaugurated(state, group, term, now);
       endTerm(state, group, term, { how: 'handed_over', state: said.state }, now);
       return undefined;
   }
 }
 
-function hasRoom({ payloadBytes, elsewhere, settings }: CoreState, group: LeaderGroup, bytes: number): boolean {
+function lacksRoom(state: CoreState, group: LeaderGroup, bytes: number): Refusal | undefined {
+  const { payloadBytes, elsewhere, settings } = state;
+  const { payloadMemoryBytes } = settings.limits;
   const more = bytes - group.state.length;
-  return more <= 0 || payloadBytes + elsewhere.payloadBytes + more <= settings.limits.payloadMemoryBytes;
+  if (more <= 0) return undefined;
+  if (payloadBytes + elsewhere.payloadBytes + more > payloadMemoryBytes) return memoryFull(payloadMemoryBytes);
+  return lacksMemory(state, more);
 }
 
 /** The term is over. Who confirms that it has stopped may lead again; a hand-over that is said again is answered again. */

@@ -9,10 +9,11 @@
  */
 import type { HandOverReason, TermLossCause } from '../contract/leader.js';
 import type { Bytes } from '../contract/model.js';
+import { varyingOfCandidate } from '../state/held.js';
 import { type Candidate, type LeaderGroup, Term } from '../state/leader-group.js';
 import type { CoreState } from '../state/state.js';
 import { after, isOver } from '../structures/due.js';
-import { backOff, dropAbsent, firstThatMay, isPresent, join, lineDue } from './candidates.js';
+import { backOff, dropAbsent, firstThatMay, forgetBackOff, isPresent, join, leave, lineDue } from './candidates.js';
 import { heldBackUntil } from './holding.js';
 import { countInauguration } from './numbers.js';
 import { dismiss, tellAll } from './telling.js';
@@ -53,7 +54,8 @@ function elect(state: CoreState, group: LeaderGroup, now: number): void {
 
 /** A term begins with its inauguration. Precondition: there is none. */
 export function begin(state: CoreState, group: LeaderGroup, candidate: Candidate, token: number, now: number): Term {
-  if (group.candidates.delete(candidate.id)) state.leaders.candidates -= 1;
+  leave(state, group, candidate);
+  state.varyingBytes += varyingOfCandidate(candidate);
   const { ttl, inaugurateTimeout } = candidate;
   const term = new Term(token, candidate, after(now, ttl), after(now, inaugurateTimeout));
   group.term = term;
@@ -110,11 +112,12 @@ export function endTerm(state: CoreState, group: LeaderGroup, term: Term, ending
   group.term = undefined;
   group.since = now;
   state.leaders.terms -= 1;
+  state.varyingBytes -= varyingOfCandidate(candidate);
   if (worked) group.predecessor = { candidateId: candidate.id, term: token, how: ending.how };
   count(group, term, ending.how, now);
   if (worked && ending.how === 'handed_over') keep(state, group, ending.state);
-  if (hasFailed(term)) backOff(group, candidate.id, now);
-  else if (worked) group.backOffs.delete(candidate.id);
+  if (hasFailed(term)) backOff(state, group, candidate.id, now);
+  else if (worked) forgetBackOff(state, group, candidate.id);
   state.changes?.leader(group.name);
   if (ending.how === 'lost') candidate.lost = { term: token, cause: ending.cause };
   standAgain(state, group, candidate, now);

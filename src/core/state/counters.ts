@@ -37,7 +37,7 @@ export class Counters {
   /** Items that ended for good; a dead letter has not. */
   readonly finished = { done: 0, superseded: 0, discarded: 0 };
   readonly retries = { nack: 0, lease_expired: 0 };
-  readonly deadLetters = { max_attempts: 0, refused: 0, dependency: 0 };
+  readonly deadLetters = { max_attempts: 0, max_crashes: 0, refused: 0, dependency: 0 };
   redriven = 0;
   readonly staleTokens: Record<StaleCall, number> = { dequeue: 0, ack: 0, nack: 0, renew: 0 };
   renewed = 0;

@@ -47,4 +47,6 @@ export type Effect =
   | { readonly kind: 'notice'; readonly to: SessionListener; readonly notice: Notice }
   | { readonly kind: 'replaced'; readonly to: SessionListener }
   | { readonly kind: 'event'; readonly event: CoordinatorEvent }
-  | { readonly kind: 'slow'; readonly turn: SlowTurn };
+  | { readonly kind: 'slow'; readonly turn: SlowTurn }
+  /** An idempotency key was brought to a queue that remembers none. */
+  | { readonly kind: 'unused_key'; readonly queue: string };

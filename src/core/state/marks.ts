@@ -22,7 +22,9 @@ export function markAllRoom(state: CoreState, what: Lack, orElse: Lack = what): 
 function markThoseThatLack(state: CoreState, what: Lack, orElse: Lack): void {
   for (const queue of state.roomQueues) {
     const { roomLack } = queue;
-    if (roomLack === undefined || roomLack === what || roomLack === orElse) state.roomDirty.add(queue);
+    // A lane that rests may be forgotten for it, and so may a result.
+    const isWanted = roomLack === undefined || roomLack === what || roomLack === orElse || roomLack === 'all_memory';
+    if (isWanted) state.roomDirty.add(queue);
   }
 }
 

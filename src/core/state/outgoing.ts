@@ -12,18 +12,34 @@ export class OutgoingParcel implements Parcel {
     readonly stamp: number,
     /** The partition to which it goes. */
     readonly target: number,
+    /** The queue of the Ack. */
+    readonly from: string,
     readonly followUps: readonly FollowUp[],
     /** As they are charged against payload memory. */
     readonly bytes: number,
+    /** What its items need of `limits.memory_bytes` where they go, besides: each a key that is new there. */
+    readonly laneBytes: number,
   ) {}
+}
+
+/** A parcel of another partition that finds no room here now. */
+interface HeldUp {
+  /** The first of its items. */
+  readonly items: readonly { readonly queue: string; readonly key: string; readonly itemId: string | undefined }[];
+  readonly why: string;
+  readonly at: number;
 }
 
 export class Outgoing {
   /** By the partition to which they go; each line in the order of stamps, which is that of the Acks. Never an empty one. */
   readonly #lines = new Map<number, Map<number, OutgoingParcel>>();
+  /** What was refused last of other partitions, by those. */
+  readonly heldUp = new Map<number, HeldUp>();
   /** The stamp up to which all parcels of another partition are here. */
   readonly inbox = new Map<number, number>();
   #size = 0;
+  /** Room that is kept for the arrival of all parcels; the rest of them is payload memory. */
+  laneBytes = 0;
 
   /** Parcels of all lines. */
   get size(): number {
@@ -54,13 +70,24 @@ export class Outgoing {
     if (line.size === 0) this.#lines.set(parcel.target, line);
     line.set(parcel.stamp, parcel);
     this.#size += 1;
+    this.laneBytes += parcel.laneBytes;
+  }
+
+  /** In the place of the one with its stamp. Precondition: that one is there. */
+  replace(parcel: OutgoingParcel): void {
+    const line = this.#lines.get(parcel.target);
+    const before = line?.get(parcel.stamp);
+    if (line === undefined || before === undefined) throw new TypeError(`no parcel ${parcel.stamp}`);
+    line.set(parcel.stamp, parcel);
+    this.laneBytes += parcel.laneBytes - before.laneBytes;
   }
 
   /** Precondition: it is there. */
-  delete({ target, stamp }: OutgoingParcel): void {
+  delete({ target, stamp, laneBytes }: OutgoingParcel): void {
     const line = this.#lines.get(target);
     if (line?.delete(stamp) !== true) return;
     this.#size -= 1;
+    this.laneBytes -= laneBytes;
     if (line.size === 0) this.#lines.delete(target);
   }
 }

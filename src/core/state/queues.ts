@@ -5,8 +5,10 @@ import { isDurable, type Policy } from '../contract/policy.js';
 import { limitRefusal } from '../contract/refusals.js';
 import type { LimitsChange } from '../contract/views.js';
 import { TokenBucket } from '../structures/token-bucket.js';
+import { COSTS } from './held.js';
 import { forgetRoomIn } from './kept-room.js';
 import { STATES } from './lane-states.js';
+import { lacksMemory } from './memory-budget.js';
 import { type Lane, Queue, type Stream } from './records.js';
 import { type CoreState, dropLane } from './state.js';
 
@@ -90,7 +92,9 @@ function openQueue(state: CoreState, name: string, now: number): Queue | Refusal
     forgetQueues(state, now, 0);
     if (state.queues.size >= most) return limitRefusal('queues', limits.queues);
   }
-  return makeQueue(state, name, policy ?? defaultPolicy, policy !== undefined, now);
+  // Those that the configuration names are always made.
+  const refusal = policy === undefined ? lacksMemory(state, COSTS.queue) : undefined;
+  return refusal ?? makeQueue(state, name, policy ?? defaultPolicy, policy !== undefined, now);
 }
 
 /** Precondition: there is none of this name, and may be one. */

@@ -15,6 +15,7 @@ import type {
   AckAnswer,
   AcquireAnswer,
   AcquireRequest,
+  AfterRef,
   AwaitAnswer,
   DeathCause,
   EnQueueAnswer,
@@ -27,6 +28,7 @@ import type {
   SubmitResult,
 } from '../contract/model.js';
 import type { SessionListener } from '../contract/notices.js';
+import type { Destination } from '../contract/parcels.js';
 import { isDurable, type Policy } from '../contract/policy.js';
 import type { EndRow } from '../contract/rows.js';
 import type { LimitsChange, QueueNumbers } from '../contract/views.js';
@@ -227,6 +229,8 @@ export class DeadLetter {
     readonly key: string,
     readonly cause: DeathCause,
     readonly diedAt: number,
+    /** Set: it was no item of this queue but a follow-up of one, and Redrive sends it there again. */
+    readonly destination?: Destination,
   ) {}
 
   get at(): 'dead' {
@@ -249,6 +253,8 @@ export class Item {
   behind: Entry | undefined = undefined;
   /** Tries that failed so far. */
   attempts = 0;
+  /** Those of them that ended because the worker or its stream was silent. */
+  crashes = 0;
   lastError: string | undefined = undefined;
   /** False once it came back: then it takes no room and is never superseded. */
   takesRoom = true;
@@ -396,7 +402,7 @@ export class RoomWaiter extends Timer {
 }
 
 /** What a batch may lack: places in its queue, or what all queues have together. */
-export type Lack = 'queue' | 'memory' | 'lanes' | 'dependencies';
+export type Lack = 'queue' | 'memory' | 'all_memory' | 'lanes' | 'dependencies';
 
 /** A call that waits for an item to finish. Its timer ends its wait. */
 export class AwaitWaiter extends Timer {
@@ -468,8 +474,8 @@ export class Waits {
   dependencyFailed = false;
   /** Less is left than there was when it arrived. */
   changed = false;
-  /** @param after as it was submitted: it is part of what the item is */
-  constructor(readonly after: readonly ItemRef[]) {
+  /** @param after as it was submitted: it is part of what the item is, and a redrive looks at it again */
+  constructor(readonly after: readonly AfterRef[]) {
     // Held back from the beginning, though nothing is linked before all that arrives with it is there.
     this.left = after.length;
   }
@@ -495,6 +501,8 @@ export class Queue {
   readonly deadLetters = new Map<string, DeadLetter>();
   readonly finished: RetentionCache<FinishedItem>;
   readonly doneKeys: RetentionCache<DoneKey>;
+  /** The log has the warning of a key that does nothing here. */
+  toldUnusedKey = false;
 
   /** Callers in all lines of its lanes, in order of arrival: exactly those. */
   readonly callers = new Set<Caller>();
@@ -517,6 +525,8 @@ export class Queue {
   readonly roomWaiters = new Set<RoomWaiter>();
   /** What the first of them lacked when it was looked at; unset: nobody has looked. */
   roomLack: Lack | undefined = undefined;
+  /** Where that is memory: what was left of `limits.memory_bytes` then. */
+  leftWhenLacking = 0;
   /** Await calls by item id. No set is empty, and each item is waiting or in flight: its end answers and removes them. */
   readonly awaits = new Map<string, Set<AwaitWaiter>>();
 

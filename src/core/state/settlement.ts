@@ -5,7 +5,7 @@ export type Ending = SettledBy | Lost;
 
 export type SettledBy = { readonly ended: 'settled' } & (
   | { readonly call: 'dequeue'; readonly abandoned: boolean; readonly answer: DeQueueAnswer }
-  /** Unset follow-ups: forgotten, a later Ack of the key had some. */
+  /** Unset follow-ups: their results are no longer kept, a later Ack of the key had some. */
   | { readonly call: 'ack'; followUps: readonly SubmitResult[] | undefined }
   | { readonly call: 'nack'; readonly kind: NackKind; readonly answer: NackAnswer }
 );

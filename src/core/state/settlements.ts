@@ -1,5 +1,6 @@
 /** How the last turns of a key ended, for calls that come again and for those that come too late. */
 
+import { bytesOfFollowUps, varyingOfSettlement } from './held.js';
 import { isKeyless } from './lane.js';
 import type { Lane } from './records.js';
 import { type Ending, LOST, Settlement } from './settlement.js';
@@ -21,6 +22,7 @@ export function remember(
   const { queue, settlements: oldest } = lane;
   if (oldest === undefined || !oldest.isFull) return grow(lane, spares.take(token, ticket, ending));
   if (hasFollowUps(oldest.ending)) queue.withFollowUps.delete(lane);
+  spares.bytes += varyingOfSettlement(ticket, ending) - varyingOfSettlement(oldest.ticket, oldest.ending);
   queue.changes?.settlement(lane, oldest.token);
   if (isKeyless(lane.key)) queue.keyless.delete(oldest.token);
   oldest.token = token;
@@ -54,8 +56,13 @@ const NOTHING: Ending = LOST.lease_expired;
 export class SpareSettlements {
   #first: Settlement | undefined = undefined;
   #size = 0;
+  /** How many are remembered of all lanes, and what they keep besides (`held.ts`). */
+  held = 0;
+  bytes = 0;
 
   take(token: number, ticket: string | undefined, ending: Ending): Settlement {
+    this.held += 1;
+    this.bytes += varyingOfSettlement(ticket, ending);
     const spare = this.#first;
     if (spare === undefined) return new Settlement(token, ticket, ending);
     this.#first = spare.newer === spare ? undefined : spare.newer;
@@ -72,9 +79,11 @@ export class SpareSettlements {
     const oldest = lane.settlements;
     lane.settlements = undefined;
     let next = oldest;
-    while (next !== undefined && this.#size < SPARES) {
+    while (next !== undefined) {
       const newer = next.newer;
-      this.#give(next);
+      this.held -= 1;
+      this.bytes -= varyingOfSettlement(next.ticket, next.ending);
+      if (this.#size < SPARES) this.#give(next);
       next = newer === oldest ? undefined : newer;
     }
   }
@@ -97,7 +106,7 @@ export class SpareSettlements {
  *
  * To be called before `remember`: then a lane that is dropped when its turn has ended leaves the set for good.
  */
-export function keepFollowUps(lane: Lane): void {
+export function keepFollowUps(spares: SpareSettlements, lane: Lane): void {
   const { queue, settlements } = lane;
   if (!queue.withFollowUps.has(lane)) {
     queue.withFollowUps.add(lane);
@@ -105,6 +114,7 @@ export function keepFollowUps(lane: Lane): void {
   }
   for (const { token, ending } of ringFrom(settlements)) {
     if (!hasFollowUps(ending)) continue;
+    spares.bytes -= bytesOfFollowUps(ending);
     ending.followUps = undefined;
     queue.changes?.settlement(lane, token);
   }

@@ -22,6 +22,8 @@ export interface Use {
   /** Of results that are remembered. */
   readonly resultBytes: number;
   readonly idleLanes: number;
+  /** Of everything that is held, those above included. */
+  readonly memoryBytes: number;
   readonly leaders: LeaderUse;
 }
 
@@ -42,6 +44,7 @@ export const NOTHING_ELSEWHERE: Use = Object.freeze({
   waiting: Object.freeze({ caller: 0, acquire: 0, room: 0, await_item: 0 }),
   resultBytes: 0,
   idleLanes: 0,
+  memoryBytes: 0,
   leaders: Object.freeze({ groups: 0, candidates: 0, watchers: 0 }),
 });
 
@@ -55,6 +58,7 @@ interface Counting {
   readonly waiting: Readonly<Record<Kind, number>>;
   readonly results: { readonly bytes: number; bound: number };
   readonly idle: { readonly size: number; bound: number };
+  readonly memoryBytes: number;
   readonly leaders: Omit<LeaderUse, 'groups'> & { readonly groups: { readonly size: number } };
   /** What all others use, as of the beginning of its step. */
   elsewhere: Use;
@@ -71,6 +75,7 @@ class Amount implements Use {
   readonly waiting = { caller: 0, acquire: 0, room: 0, await_item: 0 };
   resultBytes = 0;
   idleLanes = 0;
+  memoryBytes = 0;
   readonly leaders = { groups: 0, candidates: 0, watchers: 0 };
 
   add(use: Use, times: 1 | -1): void {
@@ -82,6 +87,7 @@ class Amount implements Use {
     for (const kind of KINDS) this.waiting[kind] += times * use.waiting[kind];
     this.resultBytes += times * use.resultBytes;
     this.idleLanes += times * use.idleLanes;
+    this.memoryBytes += times * use.memoryBytes;
     this.leaders.groups += times * use.leaders.groups;
     this.leaders.candidates += times * use.leaders.candidates;
     this.leaders.watchers += times * use.leaders.watchers;
@@ -96,6 +102,7 @@ class Amount implements Use {
     for (const kind of KINDS) this.waiting[kind] = core.waiting[kind];
     this.resultBytes = core.results.bytes;
     this.idleLanes = core.idle.size;
+    this.memoryBytes = core.memoryBytes;
     this.leaders.groups = core.leaders.groups.size;
     this.leaders.candidates = core.leaders.candidates;
     this.leaders.watchers = core.leaders.watchers;

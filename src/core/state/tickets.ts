@@ -6,41 +6,47 @@
  * as it stands for something, so there are never more of them than places, turns and calls that wait. How its turn
  * ended is found among the settlements of the lane.
  */
+import { COSTS } from './held.js';
 import { type AcquireWaiter, type Caller, DispatchTicket, type Lane, type Turn } from './records.js';
 
 /** The ticket of a caller, if it has one, stands for its place. */
-export function keepPlace(caller: Caller): void {
-  if (caller.ticket !== undefined) keep(caller.lane, caller.ticket, caller);
+export function keepPlace(tickets: DispatchTickets, caller: Caller): void {
+  if (caller.ticket !== undefined) keep(tickets, caller.lane, caller.ticket, caller);
 }
 
-export function forgetPlace({ lane, ticket }: Caller): void {
-  if (ticket !== undefined) forget(lane, ticket);
+export function forgetPlace(tickets: DispatchTickets, { lane, ticket }: Caller): void {
+  if (ticket !== undefined) forget(tickets, lane, ticket);
 }
 
 /** The ticket of a turn, if it has one, stands for it. */
 export function keepTurn(tickets: DispatchTickets, turn: Turn): void {
   const { lane, ticket } = turn;
-  if (typeof ticket === 'string') keep(lane, ticket, turn);
+  if (typeof ticket === 'string') keep(tickets, lane, ticket, turn);
   else if (ticket !== undefined) tickets.addTurn(ticket, turn.token, lane);
 }
 
 export function forgetTurn(tickets: DispatchTickets, { lane, ticket, token }: Turn): void {
-  if (typeof ticket === 'string') forget(lane, ticket);
+  if (typeof ticket === 'string') forget(tickets, lane, ticket);
   else if (ticket !== undefined) tickets.endTurn(ticket, token);
 }
 
-function keep(lane: Lane, ticket: string, to: Caller | Turn): void {
+function keep(tickets: DispatchTickets, lane: Lane, ticket: string, to: Caller | Turn): void {
   lane.tickets ??= new Map();
+  if (!lane.tickets.has(ticket)) tickets.bytes += COSTS.keyTicket + ticket.length;
   lane.tickets.set(ticket, to);
 }
 
-function forget(lane: Lane, ticket: string): void {
-  if (lane.tickets?.delete(ticket) && lane.tickets.size === 0) lane.tickets = undefined;
+function forget(tickets: DispatchTickets, lane: Lane, ticket: string): void {
+  if (lane.tickets?.delete(ticket) !== true) return;
+  tickets.bytes -= COSTS.keyTicket + ticket.length;
+  if (lane.tickets.size === 0) lane.tickets = undefined;
 }
 
 /** Tickets of dispatch, by their consumer and id. */
 export class DispatchTickets {
   readonly #tickets = new Map<string, DispatchTicket>();
+  /** What all tickets cost in memory, those of keys too. */
+  bytes = 0;
 
   /** How many are known. */
   get size(): number {
@@ -73,12 +79,21 @@ export class DispatchTickets {
   }
 
   #keep(ticket: DispatchTicket): void {
-    if (isIdle(ticket)) this.#tickets.set(name(ticket.consumerId, ticket.id), ticket);
+    if (!isIdle(ticket)) return;
+    this.bytes += costOfTicket(ticket);
+    this.#tickets.set(name(ticket.consumerId, ticket.id), ticket);
   }
 
   #tidy(ticket: DispatchTicket): void {
-    if (isIdle(ticket)) this.#tickets.delete(name(ticket.consumerId, ticket.id));
+    if (!isIdle(ticket)) return;
+    this.bytes -= costOfTicket(ticket);
+    this.#tickets.delete(name(ticket.consumerId, ticket.id));
   }
+}
+
+/** Its names stand in it, and joined in the index. */
+export function costOfTicket({ consumerId, id }: DispatchTicket): number {
+  return COSTS.dispatchTicket + 2 * (consumerId.length + id.length);
 }
 
 function isIdle({ waiter, lanes }: DispatchTicket): boolean {

@@ -8,7 +8,9 @@
 import type { Limits } from '../contract/limits.js';
 import type { Refusal } from '../contract/model.js';
 import { limitRefusal, roomMemoryFull } from '../contract/refusals.js';
+import { COSTS, varyingOf } from './held.js';
 import { markRoom } from './marks.js';
+import { lacksMemory } from './memory-budget.js';
 import type { WaitingCall } from './records.js';
 import type { CoreState } from './state.js';
 import { forgetPlace, keepPlace } from './tickets.js';
@@ -27,12 +29,13 @@ const LIMITS = {
 const WAITING_SHARE = 1 / 4;
 
 /**
- * Why no further call of this kind may wait (LIMIT, or MEMORY_FULL for Submits); unset: one may. To be asked before
- * {@link startWaiting}, which does not check.
+ * Why no further call of this kind may wait (LIMIT, or MEMORY_FULL); unset: one may. To be asked before {@link startWaiting}, which
+ * does not check. What a caller holds depends on its lane: `texts` is unset, and its asker looks at the memory.
  *
- * @param bytes what it would hold
+ * @param texts of it, and what else of it differs from one to another (`held.ts`)
+ * @param bytes of payload memory that it would hold
  */
-export function mayNotWait(state: CoreState, kind: Kind, bytes = 0): Refusal | undefined {
+export function mayNotWait(state: CoreState, kind: Kind, texts?: number, bytes = 0): Refusal | undefined {
   const { limits } = state.settings;
   const [subject, limit] = LIMITS[kind];
   const { elsewhere } = state;
@@ -40,9 +43,9 @@ export function mayNotWait(state: CoreState, kind: Kind, bytes = 0): Refusal | u
   if (count >= limits[limit]) return limitRefusal(subject, limits[limit]);
   const most = limits.payloadMemoryBytes * WAITING_SHARE;
   // S101: one may always wait, or a batch of which the payload is large could never.
-  return bytes === 0 || count === 0 || state.roomBytes + elsewhere.roomBytes + bytes <= most
-    ? undefined
-    : roomMemoryFull(most, count);
+  const fits = bytes === 0 || count === 0 || state.roomBytes + elsewhere.roomBytes + bytes <= most;
+  if (!fits) return roomMemoryFull(most, count);
+  return texts === undefined ? undefined : lacksMemory(state, COSTS[kind] + bytes + texts);
 }
 
 /** @param due when its wait ends; unset: whoever lets it wait schedules that */
@@ -50,6 +53,7 @@ export function startWaiting(state: CoreState, call: WaitingCall, due?: number):
   come(state, call);
   setOf(call)?.add(call);
   state.waiting[call.kind] += 1;
+  state.varyingBytes += varyingOf(call);
   if (due !== undefined) state.wheel.schedule(call, due);
 }
 
@@ -57,6 +61,7 @@ export function startWaiting(state: CoreState, call: WaitingCall, due?: number):
 export function stopWaiting(state: CoreState, call: WaitingCall): boolean {
   if (setOf(call)?.delete(call) !== true) return false;
   state.waiting[call.kind] -= 1;
+  state.varyingBytes -= varyingOf(call);
   state.wheel.cancel(call);
   go(state, call);
   return true;
@@ -85,7 +90,7 @@ function setOf(call: WaitingCall): Set<WaitingCall> | undefined {
 function come(state: CoreState, call: WaitingCall): void {
   switch (call.kind) {
     case 'caller':
-      return keepPlace(call);
+      return keepPlace(state.dispatchTickets, call);
     case 'acquire':
       for (const { waiters } of call.queues) waiters.add(call);
       if (call.ticket !== undefined) state.dispatchTickets.addWaiter(call.ticket, call);
@@ -104,7 +109,7 @@ function come(state: CoreState, call: WaitingCall): void {
 function go(state: CoreState, call: WaitingCall): void {
   switch (call.kind) {
     case 'caller':
-      return forgetPlace(call);
+      return forgetPlace(state.dispatchTickets, call);
     case 'acquire':
       for (const { waiters } of call.queues) waiters.delete(call);
       if (call.ticket !== undefined) state.dispatchTickets.endWaiter(call.ticket);

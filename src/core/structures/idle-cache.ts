@@ -87,6 +87,25 @@ export class IdleCache<E extends Resting> {
     this.wake(one);
   }
 
+  /** Forgets the oldest, whatever the bound is; the youngest too, where there are no others. @returns whether there was one */
+  forgetOldest(): boolean {
+    const oldest = this.#aged > 0 ? (this.#old.next as E) : this.#eldestYoung();
+    if (oldest === undefined) return false;
+    this.delete(oldest);
+    this.forget(oldest);
+    return true;
+  }
+
+  /** Places without anybody are passed over for good: the next that comes to rest is written behind them. */
+  #eldestYoung(): E | undefined {
+    if (this.#young === 0) return undefined;
+    for (;;) {
+      const eldest = this.#ring[this.#next];
+      if (eldest !== undefined) return eldest;
+      this.#next = this.#next + 1 === this.#ring.length ? 0 : this.#next + 1;
+    }
+  }
+
   #grow(one: E): void {
     one.rests = OLD;
     append(this.#old, one);

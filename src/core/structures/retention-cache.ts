@@ -32,12 +32,36 @@ export interface DoneKey {
 export class ResultLedger {
   readonly #kept = new Set<{ readonly bytes: number; forget(): void }>();
   #bytes = 0;
+  /** Entries of all caches by texts and by numbers, as often as they stand in a Map, and the lengths of the texts. */
+  named = 0;
+  numbered = 0;
+  nameBytes = 0;
 
   /** @param bound bytes; where it is made smaller, what is too much stays until the next is added, or {@link trim} */
   constructor(public bound: number) {}
 
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** So many entries more stand in Maps, by texts of so many bytes. */
+  charge(entries: number, bytes: number): void {
+    this.named += entries;
+    this.nameBytes += bytes;
+  }
+
+  /** How many have a result. */
+  get size(): number {
+    return this.#kept.size;
+  }
+
+  /** Forgets the oldest. @returns whether there was one */
+  forgetOldest(): boolean {
+    for (const oldest of this.#kept) {
+      oldest.forget();
+      return true;
+    }
+    return false;
   }
 
   add(entry: { readonly bytes: number; forget(): void }): void {
@@ -95,6 +119,9 @@ export class RetentionCache<T> {
   #young = new Map<string, Kept<T>>();
   #old = new Map<string, Kept<T>>();
   /** Of the ids in each of the two. */
+  /** Lengths of the texts in each of the two. */
+  #youngBytes = 0;
+  #oldBytes = 0;
   #youngBloomFilter = new BloomFilter(0);
   #oldBloomFilter = new BloomFilter(0);
   /** Of the young ones. Those of the list that are not of it come before all that are. */
@@ -154,7 +181,10 @@ export class RetentionCache<T> {
     const kept = new Kept(name, value, until, this.#generation);
     this.#append(kept);
     if (typeof name === 'string') this.#putYoung(kept, name);
-    else this.#own.set(name, kept);
+    else {
+      this.#own.set(name, kept);
+      this.ledger.numbered += 1;
+    }
     this.#size += 1;
     if (this.#size > this.#max && this.#oldest !== undefined) this.#forget(this.#oldest);
     if (this.#young.size >= this.#max) this.#turnOver();
@@ -177,6 +207,21 @@ export class RetentionCache<T> {
     }
   }
 
+  /**
+   * Forgets the older half, and lets go of its texts at once: new Maps are made for the younger one. @returns whether there was
+   * anything
+   */
+  forgetOlder(): boolean {
+    if (this.#size === 0) return false;
+    for (let left = Math.ceil(this.#size / 2); left > 0 && this.#oldest !== undefined; left--)
+      this.#forget(this.#oldest);
+    if (this.#size === 0) return true;
+    this.#clear();
+    this.#generation += 1;
+    for (let kept = this.#oldest; kept !== undefined; kept = kept.newer) this.#rejuvenate(kept);
+    return true;
+  }
+
   #find(id: string): Kept<T> | undefined {
     const number = this.ownIds.numberOf(id);
     const kept = number === NO_NUMBER ? this.#findByText(id) : this.#own.get(number);
@@ -195,7 +240,12 @@ export class RetentionCache<T> {
   }
 
   #putYoung(kept: Kept<T>, id: string): void {
+    const before = this.#young.size;
     this.#young.set(id, kept);
+    if (this.#young.size > before) {
+      this.#youngBytes += id.length;
+      this.ledger.charge(1, id.length);
+    }
     this.#youngBloomFilter.add(bloomHash(id));
     if (!this.#youngBloomFilter.isFull) return;
     this.#youngBloomFilter = new BloomFilter(this.#young.size * 2);
@@ -220,7 +270,10 @@ export class RetentionCache<T> {
   #turnOver(): void {
     for (let kept = this.#oldest; kept !== undefined && kept.generation !== this.#generation; kept = kept.newer)
       this.#rejuvenate(kept);
+    this.#letGo(this.#old, this.#oldBytes);
     this.#old = this.#young;
+    this.#oldBytes = this.#youngBytes;
+    this.#youngBytes = 0;
     this.#oldBloomFilter = this.#youngBloomFilter;
     this.#young = new Map();
     // As many will come as came before.
@@ -233,7 +286,10 @@ export class RetentionCache<T> {
     if (value === undefined) return;
     kept.value = undefined;
     this.#takeOut(kept);
-    if (typeof name === 'number') this.#own.delete(name);
+    if (typeof name === 'number') {
+      this.#own.delete(name);
+      this.ledger.numbered -= 1;
+    }
     this.#size -= 1;
     if (kept.charge !== undefined) this.ledger.remove(kept.charge);
     // Nothing is left to be found: both may go at once.
@@ -242,10 +298,18 @@ export class RetentionCache<T> {
   }
 
   #clear(): void {
+    this.#letGo(this.#young, this.#youngBytes);
+    this.#letGo(this.#old, this.#oldBytes);
+    this.#youngBytes = 0;
+    this.#oldBytes = 0;
     this.#young = new Map();
     this.#old = new Map();
     this.#youngBloomFilter = new BloomFilter(0);
     this.#oldBloomFilter = new BloomFilter(0);
+  }
+
+  #letGo({ size }: ReadonlyMap<string, unknown>, bytes: number): void {
+    this.ledger.charge(-size, -bytes);
   }
 
   #append(kept: Kept<T>): void {

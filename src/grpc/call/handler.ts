@@ -52,7 +52,7 @@ export function replied<Q, R, A, M>(
     const reply = new UnaryReply(context, call, callback, write, gives);
     try {
       const request = readRequest(context, reply, call.request, read);
-      if (!request.ok) reply.refuse(request.refusal);
+      if (!request.ok) reply.refuse(wasted(context.portOf(call), request.refusal));
       else reply.waitFor(ask(context.portOf(call), request.value, reply));
     } catch (error) {
       reply.fail(error);
@@ -71,12 +71,20 @@ export function promised<Q, R, A, M>(
     const reply = new UnaryReply(context, call, callback, write, givesNothing);
     const run = async () => {
       const request = readRequest(context, reply, call.request, read);
-      const result = request.ok ? await ask(context.portOf(call), request.value) : request;
+      const port = context.portOf(call);
+      const result = request.ok
+        ? await ask(port, request.value)
+        : { ok: false as const, refusal: wasted(port, request.refusal) };
       if (result.ok) reply.answer(result.value);
       else reply.refuse(result.refusal);
     };
     run().catch((error: unknown) => reply.fail(error));
   };
+}
+
+/** A request that is wrong counts as any other. @returns what its caller is answered */
+export function wasted({ calls }: Port, wrong: Refusal): Refusal {
+  return calls.wasted?.() ?? wrong;
 }
 
 export function readRequest<Q, R>(

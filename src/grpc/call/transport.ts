@@ -2,15 +2,12 @@
 import type { EventEmitter } from 'node:events';
 import { constants, type ServerOptions as Http2ServerOptions, type ServerHttp2Stream } from 'node:http2';
 import { Server, type ServerInterceptingCall, type ServerInterceptor, type ServerOptions, status } from '@grpc/grpc-js';
-import type { Limits } from '../../coordinator.js';
+import { BUILT_IN_KEEPALIVE, type Limits, type SessionKeepalive } from '../../coordinator.js';
 import { CallAllowances, FIRST_CALLS } from './call-allowance.js';
 import { FairTurns } from './fair-turns.js';
 import { http2StreamOf } from './http2-stream.js';
 import { type Observe, observer } from './observe.js';
 
-/** A worker host that vanished without a word is noticed after the two together; what it waited for is given up then. */
-const KEEPALIVE_TIME_MS = 10_000;
-const KEEPALIVE_TIMEOUT_MS = 10_000;
 /**
  * A connection that is so old takes no new calls: a client makes another one for them, and so follows a moved address.
  * Calls that are open go on where they are, without an end (grpc-js's grace stays unset): a session lives for days, and
@@ -28,17 +25,29 @@ const RESETS_PER_SECOND = 2_000;
 /** Stands before a call as an interceptor. Unset: it has nothing to do with this one. */
 export type Guard = (...call: Parameters<ServerInterceptor>) => ServerInterceptingCall | undefined;
 
-export function createServer(limits: Limits, observe: Observe, outermost: readonly Guard[] = []): Server {
-  const server = new Server(serverOptions(limits, observe, outermost));
+/** What of the settings is the transport's. */
+interface TransportSettings {
+  readonly limits: Limits;
+  /** Unset: the built-in one. */
+  readonly keepalive?: SessionKeepalive;
+}
+
+export function createServer(settings: TransportSettings, observe: Observe, outermost: readonly Guard[] = []): Server {
+  const server = new Server(serverOptions(settings, observe, outermost));
   adjustHttp2(server);
   return server;
 }
 
 // channelz stays on: without it forceShutdown() closes nothing, and it costs nothing that can be measured.
-export function serverOptions(limits: Limits, observe: Observe, outermost: readonly Guard[] = []): ServerOptions {
+export function serverOptions(
+  { limits, keepalive = BUILT_IN_KEEPALIVE }: TransportSettings,
+  observe: Observe,
+  outermost: readonly Guard[] = [],
+): ServerOptions {
   return {
-    'grpc.keepalive_time_ms': KEEPALIVE_TIME_MS,
-    'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
+    // A worker host that vanished without a word is noticed after the two together; what it waited for is given up then.
+    'grpc.keepalive_time_ms': keepalive.every,
+    'grpc.keepalive_timeout_ms': keepalive.timeout,
     'grpc.max_connection_age_ms': CONNECTION_AGE_MS,
     'grpc.max_concurrent_streams': FIRST_CALLS,
     'grpc.max_receive_message_length': limits.messageBytes,

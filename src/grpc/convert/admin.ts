@@ -38,6 +38,13 @@ const HIGHEST_RATE = 1_000_000_000;
 /** A turn in eleven days: with less, the moment of the next one is beyond what a timestamp can say. */
 const LOWEST_RATE = 0.000_001;
 
+export function evictHolderRequest(
+  message: wire.EvictHolderRequest,
+  check: Check,
+): KeyName & { readonly discard: boolean } {
+  return { ...keyName(message, check), discard: message.discard };
+}
+
 export function keyName(message: KeyName, check: Check): KeyName {
   return { queue: check.queue('queue', message.queue), key: check.key('key', message.key) };
 }

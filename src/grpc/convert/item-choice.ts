@@ -6,7 +6,7 @@ import { toOptionalTimestamp } from './time.js';
 import type { Check } from './validate.js';
 
 type Cause = LetterFilter['causes'][number];
-const CAUSES: ReadonlySet<string> = new Set<Cause>(['max_attempts', 'refused', 'dependency']);
+const CAUSES: ReadonlySet<string> = new Set<Cause>(['max_attempts', 'max_crashes', 'refused', 'dependency']);
 const ERROR_BYTES = 256;
 /** Changed at once: so that whoever does it in steps sees how far it is, and can stop. */
 const MOST_AT_ONCE = 10_000;

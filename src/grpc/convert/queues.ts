@@ -94,5 +94,8 @@ function policyMessage(policy: Policy): wire.Policy {
     flushInterval: toDuration(policy.flushInterval),
     flushCount: policy.flushCount,
     onDependencyDead: policy.onDependencyDead,
+    group: policy.group ?? '',
+    spread: policy.spread,
+    slowHold: toOptionalDuration(policy.slowHold),
   };
 }

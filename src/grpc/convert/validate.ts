@@ -2,7 +2,7 @@
  * Every limit of a request in one place. A {@link Check} looks at the fields of one request, collects what is wrong,
  * naming each field as the proto does, and is asked once at the end.
  */
-import type { FieldViolation, Limits, Refusal } from '../../coordinator.js';
+import { DEFAULT_LIMITS, type FieldViolation, type Limits, type Refusal } from '../../coordinator.js';
 import type { Duration } from '../gen/google/protobuf/duration.js';
 import type { Timestamp } from '../gen/google/protobuf/timestamp.js';
 import { shorten } from './show.js';
@@ -140,8 +140,10 @@ export class Check {
     return count === 0 ? unset : count;
   }
 
+  /** No longer than `limits.max_wait`: clients ask again where a wait has ended. */
   wait(field: string, wait: Duration | undefined): number | undefined {
-    return this.#duration(field, wait, 0, this.limits.maxWait);
+    const asked = this.#duration(field, wait, 0, DEFAULT_LIMITS.maxWait);
+    return asked === undefined ? undefined : Math.min(asked, this.limits.maxWait);
   }
 
   delay(field: string, delay: Duration | undefined): number | undefined {

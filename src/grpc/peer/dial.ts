@@ -1,5 +1,7 @@
 /** The way to another sidecar, as a link needs it: one stream of messages. */
 export interface DialListener {
+  /** The other side has proved that it belongs to the cluster. Unset: it is known who it is. */
+  readonly isProved?: boolean;
   message(bytes: Buffer): void;
   /** Once; nothing follows. @param why for people */
   ended(why: string): void;

@@ -77,6 +77,10 @@ export class HomeStream implements LaneStream, DialListener {
     );
   }
 
+  get isProved(): boolean {
+    return this.#stage === 'ready';
+  }
+
   /** The address of the gateway. */
   get from(): string {
     return this.stream.from ?? '';

@@ -61,6 +61,12 @@ export class PeerLinks {
     for (const incarnation of [...this.#links.keys()]) this.release(incarnation);
   }
 
+  /** Why there is no link to that incarnation; `undefined`: there is one, or none is wanted. */
+  problemOf(incarnation: string): string | undefined {
+    const link = this.#links.get(incarnation)?.link;
+    return link?.life === undefined ? link?.why : undefined;
+  }
+
   /** Which incarnations are linked, and why one is not. */
   *standing(): Generator<{
     readonly incarnation: string;
@@ -70,8 +76,7 @@ export class PeerLinks {
     readonly asked: number;
   }> {
     for (const [incarnation, { link }] of this.#links) {
-      const problem = link.life === undefined ? link.why : undefined;
-      yield { incarnation, address: link.address, problem, asked: link.asked };
+      yield { incarnation, address: link.address, problem: this.problemOf(incarnation), asked: link.asked };
     }
   }
 

@@ -19,6 +19,7 @@ import {
   adminRequest,
   DISCARD,
   DISCARD_SOME,
+  EVICT_AND_DISCARD,
   EVICT_HOLDER,
   EXPLAIN_KEY,
   GET_ITEM,
@@ -79,8 +80,10 @@ export class RemoteAdministration implements Administration {
     return this.#ask('getItem', GET_ITEM, request);
   }
 
-  evictHolder(queue: string, key: string) {
-    return this.#ask('evictHolder', EVICT_HOLDER, { queue, key });
+  async evictHolder(queue: string, key: string, discard = false) {
+    if (discard) return this.#ask('evictAndDiscard', EVICT_AND_DISCARD, { queue, key });
+    const evicted = await this.#ask('evictHolder', EVICT_HOLDER, { queue, key });
+    return evicted.ok ? { ok: true as const, value: { ...evicted.value, itemsDiscarded: 0 } } : evicted;
   }
 
   retryNow({ queue, what }: RetryNowRequest) {

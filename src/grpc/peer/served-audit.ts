@@ -13,6 +13,7 @@ const always = (): boolean => true;
 /** Calls that change something, by their names on the link. What only looks is told by the gateway. */
 const CHANGES: Readonly<Record<string, { readonly call: string; isOne(asked: Fields): boolean }>> = {
   evictHolder: { call: 'AdminService/EvictHolder', isOne: always },
+  evictAndDiscard: { call: 'AdminService/EvictHolder', isOne: always },
   retryNow: { call: 'AdminService/RetryNow', isOne: always },
   resumeKey: { call: 'AdminService/ResumeKey', isOne: always },
   pauseQueue: { call: 'AdminService/PauseQueue', isOne: always },

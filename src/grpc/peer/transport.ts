@@ -10,11 +10,13 @@ import {
   type ServerDuplexStream,
   type ServerOptions,
 } from '@grpc/grpc-js';
+import { http2StreamOf } from '../call/http2-stream.js';
 import { resetStream } from '../call/transport.js';
 import { PeerServiceService } from '../gen/keyturn/peer/v1/peer.js';
 import type { Certificates } from '../server/tls-credentials.js';
 import type { Scheduler } from '../session/flow.js';
 import type { Dial, DialedStream, DialListener } from './dial.js';
+import { HANDSHAKE_BYTES } from './handshake.js';
 import { MOST_MESSAGE } from './limits.js';
 
 /** What finds a connection that is gone when nothing else does, so that its socket is given back, ms. */
@@ -33,6 +35,8 @@ const OPTIONS = {
 const OLDEST_VERSION = 'TLSv1.2';
 /** ms; a stream that was ended is reset when it is not over by then. */
 const ENDED_WITHIN = 1_000;
+/** Its two messages, and some more: they are bounded by themselves, too. */
+const MOST_UNPROVED = 4 * HANDSHAKE_BYTES;
 /** A lane has a connection of its own, with one stream. */
 const SERVER_OPTIONS: ServerOptions = {
   ...KEEPALIVE,
@@ -166,6 +170,22 @@ class ServerStream implements DialedStream {
       this.call.end();
     });
     this.call.on('cancelled', () => over('the stream of the gateway broke'));
+    this.#boundHandshake(listener, over);
+  }
+
+  /** grpc-js would gather a message as large as a link may have before anybody looks at it. */
+  #boundHandshake(listener: DialListener, over: (why: string) => void): void {
+    const stream = http2StreamOf(this.call);
+    let bytes = 0;
+    const count = (chunk: Buffer): void => {
+      if (listener.isProved !== false) return void stream?.off('data', count);
+      bytes += chunk.length;
+      if (bytes <= MOST_UNPROVED) return;
+      stream?.off('data', count);
+      over(`${bytes} bytes came before the handshake was over`);
+      resetStream(this.call);
+    };
+    stream?.on('data', count);
   }
 
   send(message: Buffer, left: () => void): void {

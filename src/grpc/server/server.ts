@@ -1,7 +1,7 @@
 /** The gRPC server: what it serves, where it listens, how it stops. */
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Authenticator } from '../../access/authenticator.js';
-import type { Cluster, Coordinator, Desk, Limits } from '../../coordinator.js';
+import type { Cluster, Coordinator, Desk, Limits, SessionKeepalive } from '../../coordinator.js';
 import { type Audited, auditing } from '../call/audit.js';
 import { Door, type Refused } from '../call/door.js';
 import type { HandlerContext, Log } from '../call/handler.js';
@@ -28,6 +28,8 @@ interface GrpcServerOptions {
   readonly listen: string;
   readonly coordinator: Coordinator;
   readonly limits: Limits;
+  /** Unset: the built-in one. */
+  readonly keepalive?: SessionKeepalive;
   /** Unset: this sidecar stands alone. */
   readonly cluster?: Cluster | undefined;
   /** What it tells of itself. Unset: nothing. */
@@ -51,6 +53,8 @@ export interface Access {
   readonly authenticator: Authenticator;
   /** Told of every call that was not let in. */
   readonly refused: Refused;
+  /** Monotonic, ms. Unset: the clock of the process. */
+  readonly now?: () => number;
 }
 
 export interface GrpcServer {
@@ -74,13 +78,13 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   grpcSpeaksTo(options.log);
   const connections = new Connections(options.limits, options.log);
   const { coordinator, cluster, access, audited, desk } = options;
-  const door = access && new Door(access.authenticator, coordinator, cluster, access.refused, desk);
+  const door = access && new Door(access.authenticator, coordinator, cluster, access.refused, desk, access.now);
   const whole = wholePort(coordinator, cluster, desk);
   const guards = [connections.guard];
   if (door !== undefined) guards.push(door.guard);
   // Behind the door: it tells of calls that were let in, and whose they are.
   if (audited !== undefined) guards.push(auditing(audited, (call) => door?.nameOf(call)));
-  const server = createServer(options.limits, options.observe, guards);
+  const server = createServer(options, options.observe, guards);
   const streams = new OpenStreams();
   const health = new Health();
   try {

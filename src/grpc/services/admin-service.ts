@@ -5,6 +5,7 @@ import type { HandlerContext } from '../call/handler.js';
 import type { OpenStreams } from '../call/streams.js';
 import {
   deadLettersResponse,
+  evictHolderRequest,
   evictionResponse,
   explanationResponse,
   getItemRequest,
@@ -80,8 +81,8 @@ const CALLS = {
   ),
   evictHolder: personCall(
     AdminServiceService.evictHolder,
-    withReason(keyName),
-    (port, { queue, key }) => port.admin.evictHolder(queue, key),
+    withReason(evictHolderRequest),
+    (port, { queue, key, discard }) => port.admin.evictHolder(queue, key, discard),
     evictionResponse,
   ),
   retryNow: personCall(

@@ -10,16 +10,24 @@ import { Check } from '../convert/validate.js';
 import type { LeadCommand, LeadNews, LeadRequest, LeadResponse } from '../gen/keyturn/v1/leader.js';
 import { Candidacy, type CandidacyHost } from './candidacy.js';
 import { OutgoingNews } from './lead-news.js';
+import type { LeadCommands, LeadTurns } from './lead-turns.js';
 
 type LeadCall = ServerDuplexStream<LeadRequest, LeadResponse>;
 
 const COMMANDS = 1_000;
 const DRAINING: Refusal = { kind: 'draining', retryAfter: 1_000 };
 
-export class LeadStream implements CandidacyHost, Endable {
+const NONE: readonly LeadCommand[] = [];
+
+export class LeadStream implements CandidacyHost, Endable, LeadCommands {
   readonly #candidacies = new Map<number, Candidacy>();
   readonly #news: OutgoingNews;
   readonly #check: Check;
+  /** Of one message. Until the last of them is carried out, no other message is read. */
+  #commands = NONE;
+  #nextCommand = 0;
+  #mayTell = true;
+  #isLastRead = false;
   #isOver = false;
 
   constructor(
@@ -27,6 +35,7 @@ export class LeadStream implements CandidacyHost, Endable {
     readonly leaders: Leaders,
     private readonly call: LeadCall,
     private readonly nextStamp: () => SessionStamp,
+    private readonly turns: LeadTurns,
   ) {
     this.#check = new Check(context.limits);
     this.#news = new OutgoingNews(call, (flows) => this.#flows(flows));
@@ -34,7 +43,10 @@ export class LeadStream implements CandidacyHost, Endable {
 
   start(): void {
     this.call.on('data', (request: LeadRequest) => this.#attempt(() => this.#take(request)));
-    this.call.on('end', () => this.#finish(undefined));
+    this.call.on('end', () => {
+      this.#isLastRead = true;
+      this.#finishAfterLast();
+    });
     this.call.on('cancelled', () => this.#close());
   }
 
@@ -58,12 +70,40 @@ export class LeadStream implements CandidacyHost, Endable {
   }
 
   #take({ commands }: LeadRequest): void {
+    if (this.#isOver) return;
     if (commands.length > COMMANDS) {
       const description = `${commands.length} entries is not allowed; allowed: up to ${COMMANDS}`;
       const violations = [{ field: 'commands', description }];
       return this.#finish(statusOf({ kind: 'bad_request', violations }));
     }
-    for (const [index, command] of commands.entries()) if (!this.#isOver) this.#carryOut(command, index);
+    this.#commands = commands;
+    this.#nextCommand = 0;
+    this.turns.begin(this);
+    this.#readOrNot();
+  }
+
+  next(): boolean {
+    const index = this.#nextCommand;
+    const command = this.#commands[index];
+    this.#nextCommand += 1;
+    if (command !== undefined) this.#attempt(() => this.#carryOut(command, index));
+    if (this.#nextCommand < this.#commands.length) return true;
+    this.#commands = NONE;
+    this.#readOrNot();
+    this.#finishAfterLast();
+    return false;
+  }
+
+  #finishAfterLast(): void {
+    if (this.#isLastRead && this.#commands === NONE) this.#finish(undefined);
+  }
+
+  /** Who does not read is not read from either. */
+  #readOrNot(): void {
+    if (this.#isOver) return;
+    const mayRead = this.#mayTell && this.#commands === NONE;
+    if (mayRead && this.call.isPaused()) this.call.resume();
+    else if (!mayRead) this.call.pause();
   }
 
   #carryOut({ candidacy: id, command }: LeadCommand, index: number): void {
@@ -106,7 +146,7 @@ export class LeadStream implements CandidacyHost, Endable {
     const terms = standTerms(message, this.#check);
     const refusal = this.#check.take() ?? this.#full();
     this.#check.leave();
-    if (refusal !== undefined) return this.tell(id, { $case: 'refused', value: statusMessage(refusal) });
+    if (refusal !== undefined) return this.#refuse(id, refusal);
     const candidacy = new Candidacy(id, terms, this.nextStamp(), this);
     this.#candidacies.set(id, candidacy);
     candidacy.ask();
@@ -121,12 +161,17 @@ export class LeadStream implements CandidacyHost, Endable {
 
   #wrong(id: number, index: number, field: string, description: string): void {
     const violations = [{ field: `commands[${index}].${field}`, description }];
-    this.tell(id, { $case: 'refused', value: statusMessage({ kind: 'bad_request', violations }) });
+    this.#refuse(id, { kind: 'bad_request', violations });
+  }
+
+  /** A command that goes no further counts as any other. */
+  #refuse(id: number, wrong: Refusal): void {
+    this.tell(id, { $case: 'refused', value: statusMessage(this.leaders.wasted?.() ?? wrong) });
   }
 
   #flows(flows: boolean): void {
-    if (flows) this.call.resume();
-    else this.call.pause();
+    this.#mayTell = flows;
+    this.#readOrNot();
     for (const candidacy of [...this.#candidacies.values()]) candidacy.flows(flows);
   }
 
@@ -151,6 +196,7 @@ export class LeadStream implements CandidacyHost, Endable {
     this.#isOver = true;
     const open = [...this.#candidacies.values()];
     this.#candidacies.clear();
+    this.#commands = NONE;
     for (const candidacy of open) candidacy.close();
   }
 }

@@ -7,6 +7,7 @@ import { groupName, leaderResponse, yieldResponse } from '../convert/leaders.js'
 import { steadyNow } from '../convert/steady-time.js';
 import { type LeaderServiceServer, LeaderServiceService } from '../gen/keyturn/v1/leader.js';
 import { LeadStream } from './lead-stream.js';
+import { LeadTurns } from './lead-turns.js';
 import { type CarriedByBytes, personCall } from './person-call.js';
 import { watchLeader } from './watch-leader.js';
 import { withReason } from './with-reason.js';
@@ -15,10 +16,11 @@ type Handlers = Pick<LeaderServiceServer, 'lead' | 'getLeader' | 'watchLeader' |
 
 export function leaderService(context: HandlerContext, streams: OpenStreams): Handlers {
   const nextStamp = stamps();
+  const turns = new LeadTurns();
   return {
     lead: (call) => {
       try {
-        const stream = new LeadStream(context, context.portOf(call).leaders, call, nextStamp);
+        const stream = new LeadStream(context, context.portOf(call).leaders, call, nextStamp, turns);
         call.once('cancelled', streams.add(call, stream));
         stream.start();
       } catch (error) {

@@ -4,7 +4,7 @@
  */
 import type { handleUnaryCall, MethodDefinition } from '@grpc/grpc-js';
 import type { Refusal, Result } from '../../coordinator.js';
-import { type HandlerContext, promised, type Read, readRequest } from '../call/handler.js';
+import { type HandlerContext, promised, type Read, readRequest, wasted } from '../call/handler.js';
 import type { Port } from '../call/port.js';
 import type { Caller } from '../convert/deadline.js';
 
@@ -44,7 +44,9 @@ export function personCall<Q, R, A, M>(
     async carryOut(port, bytes, limits, caller) {
       const asked = requestDeserialize(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
       const request = readRequest({ limits }, caller, asked, read);
-      const result = request.ok ? await ask(port, request.value) : request;
+      const result = request.ok
+        ? await ask(port, request.value)
+        : { ok: false as const, refusal: wasted(port, request.refusal) };
       if (!result.ok) return { asked, answered: undefined, outcome: { ok: false, refusal: result.refusal } };
       const answered = write(result.value);
       return { asked, answered, outcome: { ok: true, bytes: responseSerialize(answered) } };

@@ -1,7 +1,7 @@
 /** WatchEvents: from the port's bounded buffer to a stream, no faster than its reader reads. */
 import { type handleServerStreamingCall, Metadata, type ServerWritableStream } from '@grpc/grpc-js';
 import type { CoordinatorEvent, Refusal, Result, Watch, Watcher } from '../../coordinator.js';
-import { type HandlerContext, internalError, readRequest } from '../call/handler.js';
+import { type HandlerContext, internalError, readRequest, wasted } from '../call/handler.js';
 import { statusOf } from '../call/status.js';
 import type { OpenStreams } from '../call/streams.js';
 import { eventsResponse, watchRequest } from '../convert/admin.js';
@@ -41,7 +41,7 @@ export function watchEvents(
 function startWatch(context: HandlerContext, call: WatchCall, watcher: Watcher): Result<Watch> {
   const caller = { getPeer: () => call.getPeer(), getDeadline: () => call.getDeadline(), waiting: 0 };
   const request = readRequest(context, caller, call.request, watchRequest);
-  if (!request.ok) return request;
+  if (!request.ok) return { ok: false, refusal: wasted(context.portOf(call), request.refusal) };
   return context.portOf(call).admin.watch(request.value.queue, request.value.key, watcher);
 }
 

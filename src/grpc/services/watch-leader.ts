@@ -8,7 +8,7 @@ import {
   type Pending,
   type Refusal,
 } from '../../coordinator.js';
-import { type HandlerContext, internalError, readRequest } from '../call/handler.js';
+import { type HandlerContext, internalError, readRequest, wasted } from '../call/handler.js';
 import { statusOf } from '../call/status.js';
 import type { OpenStreams } from '../call/streams.js';
 import { groupName, leaderResponse } from '../convert/leaders.js';
@@ -27,7 +27,7 @@ export function watchLeader(
     try {
       const caller = { getPeer: () => call.getPeer(), getDeadline: () => call.getDeadline(), waiting: 0 };
       const request = readRequest(context, caller, call.request, groupName);
-      if (!request.ok) return void call.emit('error', statusOf(request.refusal));
+      if (!request.ok) return void call.emit('error', statusOf(wasted(context.portOf(call), request.refusal)));
       const pump = new Pump(context.portOf(call).leaders, request.value, call);
       const remove = streams.addCall(call);
       call.once('cancelled', () => {

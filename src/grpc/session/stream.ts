@@ -24,6 +24,9 @@ const AT_ONCE = 1_000;
 /** How long a client may take to hear that its stream was ended. */
 const END_GRACE_MS = 5_000;
 
+/** A cancel of nothing is free once in so many ms of a stream: more often than a client with the shortest `ttl` needs it. */
+const FREE_EVERY = 100;
+
 export class SessionStream implements SessionListener, CommandSink, Endable, FlowListener {
   readonly #caller: StreamCaller;
   readonly #open = new OpenCommands();
@@ -33,6 +36,8 @@ export class SessionStream implements SessionListener, CommandSink, Endable, Flo
   #session: Session | undefined;
   /** Its turns are another stream's. */
   #replaced = false;
+  /** When the last cancel of nothing was free. */
+  #freeAt = Number.NEGATIVE_INFINITY;
   /** The message in hand; what is left of it is run later. */
   #commands: Commands | undefined;
   #spare: OpenCommand | undefined;
@@ -148,8 +153,8 @@ export class SessionStream implements SessionListener, CommandSink, Endable, Flo
   }
 
   #run({ id, call }: Command, index: number): void {
-    if (this.#open.has(id)) return this.#refuse(id, idInUse(index, id));
-    if (call === undefined) return this.#refuse(id, unknownCommand(index));
+    if (this.#open.has(id)) return this.#refuse(id, this.#wasted(idInUse(index, id)));
+    if (call === undefined) return this.#refuse(id, this.#wasted(unknownCommand(index)));
     if (call.$case === 'cancel') return this.#cancel(id, call.value);
     const command = this.#commandOf(id);
     try {
@@ -174,8 +179,9 @@ export class SessionStream implements SessionListener, CommandSink, Endable, Flo
     const { check, limits } = this.context;
     const request = kind.read(message, check, this.#caller);
     const wrong = check.take();
-    if (wrong !== undefined) return command.refuse(wrong);
-    if (this.#open.size >= limits.openCommands && kind.mayWait(request)) return command.refuse(tooManyOpen(limits));
+    if (wrong !== undefined) return command.refuse(this.#wasted(wrong));
+    if (this.#open.size >= limits.openCommands && kind.mayWait(request))
+      return command.refuse(this.#wasted(tooManyOpen(limits)));
     command.form = kind.form;
     command.pending = kind.ask(this.#opened(), request, command);
   }
@@ -183,7 +189,7 @@ export class SessionStream implements SessionListener, CommandSink, Endable, Flo
   #hello(command: OpenCommand, message: wire.Hello): void {
     const request = helloRequest(message, this.context.check, this.#caller);
     const wrong = this.context.check.take();
-    if (wrong !== undefined) return command.refuse(wrong);
+    if (wrong !== undefined) return command.refuse(this.#wasted(wrong));
     command.form = HELLO;
     let isRefused = false;
     this.#opened().hello(request, {
@@ -203,8 +209,19 @@ export class SessionStream implements SessionListener, CommandSink, Endable, Flo
   #cancel(id: number, { id: which, leave }: wire.Cancel): void {
     const command = this.#open.get(which);
     const isCancelled = command !== undefined && this.#callOff(command, leave);
+    // Each that ends a command was counted with that command.
+    const tooFast = isCancelled || this.#isFree() ? undefined : this.#opened().wasted?.();
     if (isCancelled) this.#refuse(which, { kind: 'cancelled' });
-    if (this.#canTell()) this.#replies.cancelled(id, isCancelled);
+    if (tooFast !== undefined) this.#refuse(id, tooFast);
+    else if (this.#canTell()) this.#replies.cancelled(id, isCancelled);
+  }
+
+  /** A client asks for an answer with a cancel of nothing, to see that its stream lives; and one may cross an answer. */
+  #isFree(): boolean {
+    const now = performance.now();
+    if (now - this.#freeAt < FREE_EVERY) return false;
+    this.#freeAt = now;
+    return true;
   }
 
   /** @returns false: it is carried out, and its answer follows */
@@ -237,6 +254,11 @@ export class SessionStream implements SessionListener, CommandSink, Endable, Flo
 
   #refuse(id: number, refusal: Refusal): void {
     if (this.#canTell()) this.#replies.refuse(id, refusal);
+  }
+
+  /** A command that goes no further counts as any other. @returns what it is answered */
+  #wasted(wrong: Refusal): Refusal {
+    return this.#opened().wasted?.() ?? wrong;
   }
 
   #opened(): Session {

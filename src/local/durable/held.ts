@@ -43,6 +43,7 @@ export function tellsOfChange(effect: Effect): boolean {
     case 'hello':
     case 'event':
     case 'slow':
+    case 'unused_key':
     case 'candidate':
     case 'reported':
     case 'leader':
@@ -66,6 +67,7 @@ export function refuseHeld(held: Exclude<Held, Hello>, refusal: Refusal, gone: G
     case 'replaced':
     case 'event':
     case 'slow':
+    case 'unused_key':
     case 'parcels':
     case 'awaits_far':
       return undefined;

@@ -19,13 +19,27 @@ interface Recovery {
   readonly emit: EmitState;
   /** The recovery is not wanted any more. */
   readonly isCalledOff: () => boolean;
+  /** What the data may use of the memory; unset: as much as there is. */
+  readonly memory?: MemoryBound | undefined;
 }
+
+export interface MemoryBound {
+  /** `limits.memory_bytes`. */
+  readonly limit: number;
+  /** What others of the process use of it, bytes. */
+  readonly elsewhere: () => number;
+  /** What is over the limit at the end is drained: only what goes beyond {@link MOST} is refused. */
+  readonly mayExceed: boolean;
+}
+
+/** Reading stops where so many times the limit is held: with a limit of 60 % of the heap a quarter of it is left then. */
+const MOST = 1.25;
 
 /**
  * Makes a core of what is on the disk, in slices, so that calls are refused meanwhile instead of hanging.
  *
  * @returns unset: it was called off
- * @throws JournalError, StrandedError
+ * @throws JournalError, StrandedError, MemoryShortError
  */
 export async function recover(recovery: Recovery): Promise<Core | undefined> {
   const { journal, makeCore, now, isCalledOff } = recovery;
@@ -36,6 +50,7 @@ export async function recover(recovery: Recovery): Promise<Core | undefined> {
     core ??= makeCore(floorIn(rows));
     core.restore(rows, now, past);
     progress.add(rows.length);
+    checkMemory(core, recovery, MOST, progress.share);
     await turnOf(recovery.clock);
     if (isCalledOff()) return undefined;
   }
@@ -45,6 +60,7 @@ export async function recover(recovery: Recovery): Promise<Core | undefined> {
     await turnOf(recovery.clock);
     if (isCalledOff()) return undefined;
   }
+  checkMemory(core, recovery, recovery.memory?.mayExceed === true ? MOST : 1, 1);
   progress.end();
   return core;
 }
@@ -61,6 +77,32 @@ export class StrandedError extends Error {
     super(
       `there is data of queues that are not durable by the configuration: ${each.join(', ')}; ` +
         'make them durable again, or save them with `keyturn data export` and start with another directory',
+    );
+  }
+}
+
+/** @param share how much of the data was read */
+function checkMemory({ memoryBytes }: Core, { memory }: Recovery, times: number, share: number): void {
+  if (memory === undefined || memoryBytes + memory.elsewhere() <= memory.limit * times) return;
+  throw new MemoryShortError(Math.ceil(memoryBytes / share) + memory.elsewhere(), memory.limit);
+}
+
+const MEBIBYTE = 2 ** 20;
+/** `limits.memory_bytes` of the heap limit of Node, where nobody sets it. */
+const SHARE_OF_HEAP = 0.6;
+
+/** What is on the disk is more than may be held. Nothing of it is lost. */
+export class MemoryShortError extends Error {
+  override readonly name = 'MemoryShortError';
+
+  /** @param needed bytes, about */
+  constructor(needed: number, limit: number) {
+    // Some of it is for what comes after the start.
+    const enough = Math.ceil((needed * 1.1) / MEBIBYTE);
+    super(
+      `the data need about ${needed} bytes of memory, and limits.memory_bytes allows ${limit}; nothing is lost: ` +
+        `set limits.memory_bytes to ${enough * MEBIBYTE} at least, and start Node with a heap that holds it ` +
+        `(NODE_OPTIONS=--max-old-space-size=${Math.ceil(enough / SHARE_OF_HEAP)})`,
     );
   }
 }
@@ -84,6 +126,11 @@ class Progress {
   add(rows: number): void {
     this.#rows += rows;
     if (this.recovery.clock.now() - this.#emittedAt >= EMIT_EVERY) this.#emit();
+  }
+
+  /** How much was read, as far as that is known beforehand. */
+  get share(): number {
+    return this.#of === 0 ? 1 : Math.min(1, this.#rows / this.#of);
   }
 
   end(): void {

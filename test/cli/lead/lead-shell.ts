@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { MAIN } from '../../support/main.js';
 import type { Cleanup } from '../keyturn-process.js';
-import { MAIN } from '../keyturn-process.js';
 
 export interface LeadOptions {
   readonly address: string;

@@ -42,6 +42,16 @@ describe('S408: keyturn lead', { concurrency: true }, () => {
     assert.ok(a.lines.includes('keyturn: the command did not run: its term of group g was over before'));
   });
 
+  it('ends with the code of a hand-over that failed, though the command ended with 0', async (t) => {
+    const cleanup = lastFirst(t);
+    const { address } = await longServing(t);
+    const words = ['--group', 'g', '--once', '--hand-over', 'exit 4', '--', 'echo', 'it ran'];
+    const a = new LeadShell(cleanup, words, { address });
+    assert.equal(await a.ended, 4);
+    assert.ok(a.lines.includes('it ran'));
+    assert.ok(a.stderr.includes('keyturn: --hand-over ended with 4'));
+  });
+
   async function waiting(t: TestContext) {
     const cleanup = lastFirst(t);
     const { address } = await longServing(t);

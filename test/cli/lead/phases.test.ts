@@ -39,7 +39,7 @@ describe('keyturn lead', { concurrency: true }, () => {
     await lead('a').said('a begins');
     const b = lead('b', ['--once']);
     assert.equal(await b.ended, 75);
-    assert.deepEqual(b.lines, ['keyturn: no term of group g now: place 1. "keyturn leader g" tells more.']);
+    assert.deepEqual(b.lines, ['keyturn: no term of group g now: place 1. "keyturn leader -- g" tells more.']);
     assert.equal((await sidecar.client.admin.getLeader('g')).candidates, 0);
   });
 

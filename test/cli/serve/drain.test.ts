@@ -32,6 +32,14 @@ function parked({ sidecar }: Stage, count: number): Promise<void> {
   });
 }
 
+test('SIGHUP is ignored: who holds a turn keeps it, and the log says so', async (t) => {
+  const one = await stage(t);
+  const token = await hold(one, 'k');
+  one.sidecar.signal('SIGHUP');
+  await one.sidecar.logged('signal ignored: settings are read at the start only');
+  await one.client.deQueue({ queue: 'orders', key: 'k', token });
+});
+
 describe('the first signal', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     test(`${signal} with nothing to wait for: exit code 0`, async (t) => {
@@ -39,7 +47,7 @@ describe('the first signal', () => {
       sidecar.signal(signal);
       assert.equal(await sidecar.exited, 0);
       assert.deepEqual(
-        sidecar.lines.slice(1).map(({ level, msg, signal: by }) => ({ level, msg, by })),
+        sidecar.lines.slice(-2).map(({ level, msg, signal: by }) => ({ level, msg, by })),
         [
           { level: 'info', msg: 'draining; a second signal ends it now', by: signal },
           { level: 'info', msg: 'stopped', by: undefined },

@@ -75,7 +75,7 @@ describe('a queue that is new to a cluster', () => {
     await assert.rejects(agree(storeOf(RECORD), [], CLUSTER_DEFAULTS, said({ orders: { spread: 2 } })), {
       name: 'CommandFailure',
       message:
-        /^queues\.orders: has spread 2, but in the cluster it has group shop; .* "keyturn cluster route orders" changes it/,
+        /^queues\.orders: has spread 2, but in the cluster it has group shop; .* "keyturn cluster route -- orders" changes it/,
     });
     await assert.rejects(agree(storeOf(RECORD), [], CLUSTER_DEFAULTS, said({ back: { group: 'shop' } })), {
       message: /^queues\.back: has group shop, but in the cluster it has a group of its own/,

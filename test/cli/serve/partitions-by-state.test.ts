@@ -1,7 +1,7 @@
 /** Which partition counts as what, for metrics. */
 import { deepStrictEqual } from 'node:assert/strict';
 import { test } from 'node:test';
-import { partitionsByState } from '../../../src/cli/serve/cluster/partitions-by-state.js';
+import { clusterCounts } from '../../../src/cli/serve/cluster/partitions-by-state.js';
 import type { Ownership } from '../../../src/cluster/partitions/ownership.js';
 import type { Coordinator } from '../../../src/coordinator.js';
 import { LocalCoordinator } from '../../../src/local/coordinator.js';
@@ -22,6 +22,6 @@ test('each partition counts once: by what it is here, by its home elsewhere, or 
   };
   // 3: there is no link to its home. 5: its own, so what it is itself counts.
   const homeless = new Map([3, 5].map((partition) => [partition, 'no link']));
-  const counts = Object.entries(partitionsByState(homes, homeless)).filter(([, count]) => count > 0);
+  const counts = Object.entries(clusterCounts(homes, homeless).partitions).filter(([, count]) => count > 0);
   deepStrictEqual(Object.fromEntries(counts), { open: 1, loading: 1, closed: 1, elsewhere: 1, none: 2 });
 });

@@ -21,7 +21,10 @@ test('it listens, says where with the real ports, and is ready', async (t) => {
   assert.equal(await healthOf(grpc, 'keyturn.v1.CoordinatorService'), 'SERVING');
   assert.deepEqual(
     sidecar.lines.map(({ level, msg }) => [level, msg]),
-    [['info', 'listening']],
+    [
+      ['info', 'memory budget'],
+      ['info', 'listening'],
+    ],
   );
 });
 

@@ -151,7 +151,7 @@ describe('commands', () => {
   });
 
   const REFUSED: Readonly<Record<string, readonly [options: readonly string[], code: number, told: RegExp]>> = {
-    'without TLS': [[], 69, /it may want TLS/],
+    'without TLS': [[], 69, /the sidecar speaks TLS, and this client does not/],
     'without a certificate': [
       ['--tls-ca', file('ca.pem')],
       69,

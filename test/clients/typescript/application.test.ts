@@ -2,7 +2,7 @@
 import { deepStrictEqual, ok, rejects, strictEqual, throws } from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, it, type TestContext } from 'node:test';
-import { connect, type Keyturn, RetryLater, type TurnLostError } from '@keyturn/client';
+import { connect, done, type Keyturn, RetryLater, type TurnLostError } from '@keyturn/client';
 import { deferred } from '../../support/deferred.js';
 import { type LocalSettings, localCoordinator } from '../../support/local-coordinator.js';
 import { startSidecar } from '../../support/sidecar.js';
@@ -178,7 +178,9 @@ for (const transport of ['session', 'unary'] as const) {
         if (queue === 'bad') throw new Error('never good');
         if (queue === 'second') return item.payload;
         if (attempt === 1) throw new RetryLater(0, 'not yet');
-        return { followUps: [{ queue: 'second', item: { itemId: 'follower', payload: Buffer.from('on') } }] };
+        return done(undefined, {
+          followUps: [{ queue: 'second', item: { itemId: 'follower', payload: Buffer.from('on') } }],
+        });
       });
       const { itemId } = await keyturn.submit('first', { key: 'k' });
       strictEqual(await keyturn.result('first', itemId), undefined);

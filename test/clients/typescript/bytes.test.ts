@@ -1,7 +1,7 @@
 /** Bytes are the caller's again when its call is over: whatever it does with them, nothing torn is handed over. */
-import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
+import { deepStrictEqual, fail, ok, rejects, strictEqual } from 'node:assert/strict';
 import { it } from 'node:test';
-import { connect } from '@keyturn/client';
+import { connect, done } from '@keyturn/client';
 import { verdictOf } from '#client/consume/verdict';
 import { FaultProxy } from '../../../clients/conformance/process/fault-proxy.js';
 import { localCoordinator } from '../../support/local-coordinator.js';
@@ -65,7 +65,7 @@ it('a result that is sent again for a call that was given up is what was said', 
 it('what a handler returned is kept as it was then: its item may be settled more than once', () => {
   const scratch = Buffer.from('first');
   const followUps = [{ queue: 'q', item: { payload: scratch } }];
-  const verdicts = [verdictOf(scratch, () => 'id'), verdictOf({ result: scratch, followUps }, () => 'id')];
+  const verdicts = [scratch, done(scratch, { followUps })].map((one) => verdictOf(one, () => 'id', fail));
   scratch.fill('x');
   const texts = verdicts.flatMap((verdict) => {
     ok(verdict.call === 'ack');

@@ -1,4 +1,4 @@
-import { deepStrictEqual, fail, match, rejects, strictEqual } from 'node:assert/strict';
+import { deepStrictEqual, doesNotThrow, fail, match, rejects, strictEqual, throws } from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   type AckAnswer,
@@ -6,7 +6,7 @@ import {
   type ConsumeOptions,
   DeadLetter,
   type Delivery,
-  type Handled,
+  done,
   type ItemCall,
   KeyturnError,
   type NackAnswer,
@@ -21,12 +21,20 @@ import { wireNack } from '#client/wire/requests';
 import { type Deferred, deferred } from '../../support/deferred.js';
 import { away, FakeTransport, settled, silence, turnOf, watched } from './fake-transport.js';
 
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
+const json = (text: string) => new TextEncoder().encode(text);
+
 /** A queue whose work the test hands out, and a consumer of it. */
 class Scene {
   readonly transport = new FakeTransport();
   readonly troubles: { readonly stage: string; readonly error: unknown }[] = [];
   /** Handlers that run: the test says how each ends. */
-  readonly running = new Map<number, { readonly work: Work; readonly end: Deferred<Handled | Error> }>();
+  readonly running = new Map<number, { readonly work: Work; readonly end: Deferred<unknown> }>();
   mostAtOnce = 0;
   readonly #ready: Delivery[] = [];
   readonly #waiting: { readonly most: number; resolve(answer: AcquireAnswer): void }[] = [];
@@ -61,7 +69,7 @@ class Scene {
     await settled();
   }
 
-  async end(token: number, how: Handled | Error): Promise<void> {
+  async end(token: number, how: unknown): Promise<void> {
     this.running.get(token)?.end.resolve(how);
     await settled();
   }
@@ -82,8 +90,8 @@ class Scene {
     });
   }
 
-  async #handle(work: Work): Promise<Handled> {
-    const end = deferred<Handled | Error>();
+  async #handle(work: Work): Promise<unknown> {
+    const end = deferred<unknown>();
     this.running.set(work.token, { work, end });
     this.mostAtOnce = Math.max(this.mostAtOnce, this.running.size);
     const how = await end.promise;
@@ -128,20 +136,33 @@ describe('consume', () => {
     strictEqual(consumer.held, 1);
   });
 
-  const RETURNED: readonly (readonly [string, Handled, object])[] = [
+  const RETURNED: readonly (readonly [string, unknown, object])[] = [
     ['nothing', undefined, { result: undefined, followUps: [] }],
     ['bytes', BYTES, { result: BYTES, followUps: [] }],
-    ['a result', { result: BYTES }, { result: BYTES, followUps: [] }],
+    ['a number', 5, { result: json('5'), followUps: [] }],
+    ['true', true, { result: json('true'), followUps: [] }],
+    ['a text', 'resized', { result: json('"resized"'), followUps: [] }],
+    ['null', null, { result: json('null'), followUps: [] }],
+    [
+      'a plain object, whatever its names',
+      { result: BYTES.length, followUps: [] },
+      { result: json(`{"result":${BYTES.length},"followUps":[]}`), followUps: [] },
+    ],
+    ['done without a value', done(), { result: undefined, followUps: [] }],
+    ['done with bytes', done(BYTES), { result: BYTES, followUps: [] }],
     [
       'follow-ups, which get ids',
+      done(
+        { n: 1 },
+        {
+          followUps: [
+            { queue: 'r', item: { key: 'x' } },
+            { queue: 'r', item: { itemId: 'own' } },
+          ],
+        },
+      ),
       {
-        followUps: [
-          { queue: 'r', item: { key: 'x' } },
-          { queue: 'r', item: { itemId: 'own' } },
-        ],
-      },
-      {
-        result: undefined,
+        result: json('{"n":1}'),
         followUps: [
           { queue: 'r', item: { key: 'x', itemId: 'id-2' } },
           { queue: 'r', item: { itemId: 'own' } },
@@ -217,27 +238,156 @@ describe('consume', () => {
     });
   }
 
-  it('gives back what returns a result that is no bytes, or an item that is none', async () => {
+  for (const [what, returned, why] of [
+    ['a function', () => 5, 'JSON cannot say a function'],
+    ['a symbol', Symbol('s'), 'JSON cannot say a symbol'],
+    ['a number that JSON does not know', 5n, 'Do not know how to serialize a BigInt'],
+  ] as const)
+    it(`S583: acks when the handler returns ${what}, without a result, and warns once`, async () => {
+      const scene = new Scene();
+      scene.consume();
+      for (const token of [1, 2]) {
+        await scene.hand(1);
+        await scene.end(token, returned);
+      }
+      deepStrictEqual(
+        scene.transport.callsOf('ack').map(({ result }) => result),
+        [undefined, undefined],
+      );
+      deepStrictEqual(
+        scene.transport.warnings.map(({ message, details }) => [message, details['why']]),
+        [['keyturn: what a handler returned is no result, and is ignored', why]],
+      );
+      deepStrictEqual(scene.stages, []);
+    });
+
+  const NAMELESS: readonly (readonly [string, unknown])[] = [
+    ['an error whose name throws', Object.defineProperty(new Error('no'), 'name', { get: () => fail() })],
+    ['an error whose name is a bigint', Object.assign(new Error('no'), { name: 10n })],
+    ['an error whose stack is an array', Object.assign(new Error('no'), { stack: [1n] })],
+    ['a proxy that was revoked', revoked()],
+  ];
+  for (const [what, thrown] of NAMELESS)
+    it(`S584: settles, logs and goes on when the handler throws ${what}`, async () => {
+      const scene = new Scene();
+      const consumer = consume(scene.transport.base, 'q', () => Promise.reject(thrown));
+      await scene.hand(1);
+      strictEqual(scene.transport.callsOf('nack')[0]?.kind, 'retry');
+      strictEqual(scene.transport.warnings.length, 1);
+      doesNotThrow(() => JSON.stringify(scene.transport.warnings));
+      strictEqual(consumer.held, 0);
+    });
+
+  it('S585: goes on when onError rejects, and says so', async () => {
     const scene = new Scene();
-    scene.consume();
-    await scene.hand(2);
-    // What a program in JavaScript may do.
-    await scene.end(1, { result: 'text' } as unknown as Handled);
-    await scene.end(2, { followUps: [{ queue: 'r', item: 'text' }] } as unknown as Handled);
-    const [first, second] = scene.transport.callsOf('nack');
-    match(first?.error ?? '', /^the handler returned a result that is "text"; allowed are bytes$/);
-    match(second?.error ?? '', /^followUps\[0\].item: "text" is no item$/);
-    deepStrictEqual(scene.stages, ['handler', 'handler']);
+    scene.consume({ onError: () => Promise.reject(new Error('the pager is away')) as unknown as undefined });
+    await scene.hand(1);
+    await scene.end(1, new DeadLetter('no'));
+    const told = scene.transport.warnings.find(({ message }) => message === 'keyturn: onError threw');
+    deepStrictEqual(told?.details, { stage: 'handler', error: 'the pager is away' });
   });
 
-  it('gives back what returns something that would be lost', async () => {
+  it('S583: takes the bytes of an ArrayBuffer and of a view as they are, and done of another copy of the client', async () => {
+    const scene = new Scene();
+    scene.consume();
+    const bytes = new Uint8Array([1, 2, 3, 4]);
+    const copy = { [Symbol.for('@keyturn/client done')]: true, value: bytes, followUps: [] };
+    for (const [at, returned] of [bytes.buffer, new DataView(bytes.buffer, 1, 2), copy].entries()) {
+      await scene.hand(1);
+      await scene.end(at + 1, returned);
+    }
+    deepStrictEqual(
+      scene.transport.callsOf('ack').map(({ result }) => [...(result ?? [])]),
+      [
+        [1, 2, 3, 4],
+        [2, 3],
+        [1, 2, 3, 4],
+      ],
+    );
+  });
+
+  for (const [what, make, message] of [
+    [
+      'a name that there is not',
+      () => done(1, { followups: [] } as object),
+      /the options of done: "followups" is not an option/,
+    ],
+    ['an array in the place of options', () => done(1, [{ queue: 'q', item: {} }] as object), /the options of done/],
+    [
+      'follow-ups that are a set',
+      () => done(1, { followUps: new Set() as never }),
+      /followUps is .*; needed is an array/,
+    ],
+    ['a follow-up without a queue', () => done(1, { followUps: [{ item: {} }] as never }), /followUps\[0\].queue/],
+    ['a promise', () => done(Promise.resolve(1)), /the value of done is a promise/],
+  ] as const)
+    it(`S583: done refuses ${what}`, () => throws(make, message));
+
+  it('S583: makes a dead letter at once of more follow-ups than there may be', async () => {
     const scene = new Scene();
     scene.consume();
     await scene.hand(1);
+    await scene.end(1, done(1, { followUps: Array.from({ length: 1_001 }, () => ({ queue: 'r', item: {} })) }));
+    const [nack] = scene.transport.callsOf('nack');
+    deepStrictEqual([nack?.kind, nack?.error], ['dead_letter', 'there are 1001 follow-ups; at most 1000']);
+  });
+
+  it('refuses a follow-up that is no item where the handler makes it', () => {
     // What a program in JavaScript may do.
-    await scene.end(1, { followups: [] } as Handled);
-    match(scene.transport.callsOf('nack')[0]?.error ?? '', /the handler returned an object of followups; allowed are/);
-    deepStrictEqual(scene.stages, ['handler']);
+    throws(() => done(1, { followUps: [{ queue: 'r', item: 'text' as unknown as ItemCall }] }), {
+      message: 'followUps[0].item: "text" is no item',
+    });
+  });
+
+  it('S583: makes a dead letter at once of what is done and takes more than an Ack can say', async () => {
+    const scene = new Scene();
+    scene.consume();
+    await scene.hand(2);
+    await scene.end(1, new Uint8Array(4_000_000));
+    const followUps = [1, 2, 3, 4].map(() => ({ queue: 'r', item: { payload: new Uint8Array(1_000_000) } }));
+    await scene.end(2, done(undefined, { followUps }));
+    deepStrictEqual(
+      scene.transport.callsOf('nack').map(({ kind, error }) => [kind, error]),
+      [
+        ['dead_letter', 'the result takes 4000000 bytes; at most 1048576'],
+        ['dead_letter', 'the result and the follow-ups take 4000256 bytes; at most 3500000 fit into one Ack'],
+      ],
+    );
+  });
+
+  it('S584: logs that no turns can be taken, once, and that they can be again', async () => {
+    const scene = new Scene();
+    const { acquire } = scene.transport.answers;
+    let left = 3;
+    scene.transport.answers.acquire = (call, settings) =>
+      left-- > 0
+        ? Promise.reject(new KeyturnError('cannot reach 127.0.0.1:1', 'UNAVAILABLE'))
+        : (acquire?.(call, settings) ?? fail());
+    scene.consume();
+    await scene.transport.pass(20_000, 100);
+    await scene.hand(1);
+    await scene.end(1, undefined);
+    deepStrictEqual(
+      scene.transport.warnings.map(({ message, details }) => [message, details['error']]),
+      [
+        ['keyturn: no turns can be taken; it is tried again', 'cannot reach 127.0.0.1:1'],
+        ['keyturn: turns can be taken again', undefined],
+      ],
+    );
+    deepStrictEqual(scene.stages, ['acquire', 'acquire', 'acquire']);
+  });
+
+  it('S584: logs each attempt that failed, with the type and the stack', async () => {
+    const scene = new Scene();
+    scene.consume();
+    await scene.hand(1);
+    await scene.end(1, new RangeError('broken'));
+    const [{ message, details } = fail()] = scene.transport.warnings;
+    deepStrictEqual(
+      [message, details['key'], details['attempt'], details['type'], details['error']],
+      ['keyturn: an attempt failed', 'k1', 1, 'RangeError', 'broken'],
+    );
+    match(String(details['stack']), /^RangeError: broken\n {4}at /);
   });
 
   describe('at once', () => {
@@ -433,18 +583,21 @@ describe('consume', () => {
     });
   });
 
-  it('ends when onError throws', async () => {
+  it('S585: goes on when onError throws, and says so', async () => {
     const scene = new Scene();
-    const error = new Error('the log is broken');
     const consumer = scene.consume({
       onError: () => {
-        throw error;
+        throw new Error('the log is broken');
       },
     });
-    const done = watched(consumer.done);
-    await scene.hand(1);
+    await scene.hand(2);
     await scene.end(1, new Error('broken'));
-    await rejects(done.promise, error);
+    await scene.end(2, undefined);
+    const told = scene.transport.warnings.find(({ message }) => message === 'keyturn: onError threw');
+    deepStrictEqual(told?.details, { stage: 'handler', error: 'the log is broken' });
+    strictEqual(scene.transport.callsOf('ack').length, 1);
+    await consumer.stop();
+    await consumer.done;
   });
 
   it('sends what a handler returned, though it uses that again while the Ack is sent once more', async () => {
@@ -459,7 +612,7 @@ describe('consume', () => {
     const consumer = scene.consume();
     await scene.hand(1);
     const item = { payload: new Uint8Array([1]), headers: new Map([['a', 'b']]), after: [{ queue: 'q', itemId: 'i' }] };
-    await scene.end(1, { followUps: [{ queue: 'q', item }] });
+    await scene.end(1, done(undefined, { followUps: [{ queue: 'q', item }] }));
     item.payload.fill(2);
     item.headers.set('a', 'c');
     for (const ref of item.after) ref.itemId = 'j';
@@ -570,6 +723,20 @@ describe('consume', () => {
       deepStrictEqual(scene.transport.callsOf('ack'), []);
     });
 
+    it('says of no handler whose turn was lost before that its items go back without an attempt', async () => {
+      const scene = new Scene();
+      const consumer = scene.consume();
+      await scene.hand(1);
+      scene.transport.held[0]?.lose('unreachable');
+      const stopped = watched(consumer.stop({ timeout: 0 }));
+      await scene.transport.pass(1_000);
+      await rejects(stopped.promise, /cut off 1 handler/);
+      deepStrictEqual(
+        scene.transport.warnings.map(({ message }) => message),
+        ['keyturn: a stop cut off a handler whose turn was lost'],
+      );
+    });
+
     it('ends though nobody answers', async () => {
       const scene = new Scene();
       const consumer = scene.consume();
@@ -581,6 +748,8 @@ describe('consume', () => {
         stopped.promise,
         /^ConsumerStoppedError: the consumer was stopped and cut off 1 handler; what they had/,
       );
+      const [, notBack] = scene.transport.warnings;
+      match(String(notBack?.message), /could not be given back; the end of its turn counts an attempt$/);
     });
 
     it('tells once of a handler that was cut off, and releases its items once, though the answer is late', async () => {
@@ -653,8 +822,8 @@ describe('consume', () => {
         const consumer = scene.consume();
         await scene.hand(1);
         await scene.end(1, thrown);
-        deepStrictEqual(scene.warned, ['items became dead letters; k1, attempt 1: no luck']);
-        strictEqual(scene.transport.warnings[0]?.details['queue'], 'q');
+        strictEqual(scene.warned.at(-1), 'items became dead letters; k1, attempt 1: no luck');
+        strictEqual(scene.transport.warnings.at(-1)?.details['queue'], 'q');
         deepStrictEqual(scene.troubles, [
           { stage: 'handler', error: thrown },
           { stage: 'dead_letter', error: thrown },
@@ -668,7 +837,7 @@ describe('consume', () => {
       const consumer = scene.consume();
       await scene.hand(1);
       await scene.end(1, new Error('no luck'));
-      deepStrictEqual([scene.warned, scene.stages], [[], ['handler']]);
+      deepStrictEqual([scene.warned, scene.stages], [['an attempt failed; k1, attempt 1: no luck'], ['handler']]);
       await consumer.stop();
     });
   });

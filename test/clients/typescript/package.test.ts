@@ -12,6 +12,7 @@ interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>;
   readonly engines: unknown;
   readonly license: string;
+  readonly scripts: Readonly<Record<string, string>>;
 }
 
 function manifest(path: string): Manifest {
@@ -38,6 +39,11 @@ describe('the package', () => {
   it('has the engines and the license of the sidecar, with its text', () => {
     assert.deepEqual([own.engines, own.license], [root.engines, root.license]);
     assert.equal(read(`${PACKAGE}/LICENSE`).text, read('LICENSE').text);
+  });
+
+  it('is built before it is packed: a fresh clone would pack nothing', () => {
+    assert.match(own.scripts['prepack'] ?? '', / run --silent build:src$/);
+    assert.ok(root.scripts['build:src']?.includes('tsc -b src'));
   });
 
   it('makes its values, and only these, public', () => {

@@ -88,7 +88,7 @@ describe('a producer with a spool', () => {
     const scene = new Scene();
     const directory = await folder(t);
     deepStrictEqual(await scene.add(scene.producer(t, directory), 'a', 'b'), ['accept', 'accept']);
-    deepStrictEqual((await readdir(directory)).sort(), ['cursor', 'lock']);
+    deepStrictEqual((await readdir(directory)).sort(), ['cursor', 'locks']);
   });
 
   it('puts items on disk while it is away, and hands them over in order when it is back', async (t) => {
@@ -103,6 +103,18 @@ describe('a producer with a spool', () => {
     deepStrictEqual(scene.kept, ['a', 'b', 'c']);
     deepStrictEqual(await scene.add(producer, 'd'), ['accept']);
     deepStrictEqual([scene.kept, scene.errors], [['a', 'b', 'c', 'd'], []]);
+  });
+
+  it('puts items on disk while the queue is full, and hands them over in order when it has room', async (t) => {
+    const scene = new Scene();
+    const producer = scene.producer(t, await folder(t), {}, { timeout: 2_000 });
+    scene.refuse = () => new KeyturnError('the queue is full', 'RESOURCE_EXHAUSTED', 'QUEUE_FULL');
+    deepStrictEqual(await scene.add(producer, 'a', 'b'), ['spooled', 'spooled']);
+    scene.transport.clock.advance(10_000);
+    deepStrictEqual(await scene.add(producer, 'c'), ['spooled']);
+    scene.refuse = () => undefined;
+    await scene.until('handed over', () => producer.spooled === 0);
+    deepStrictEqual([scene.kept, scene.errors], [['a', 'b', 'c'], []]);
   });
 
   it('takes silence for being away', async (t) => {

@@ -1,6 +1,6 @@
 /** Turns of a session, from their answer to their end: until when they are safe, and who is told when they are not. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { type HeldTurn, type Turn, TurnLostError } from '@keyturn/client';
 import { LossCause, NackKind } from '#client/gen/keyturn/v1/coordinator';
 import type { FakeStream } from './fake-network.js';
@@ -8,6 +8,7 @@ import {
   accept,
   block,
   dequeued,
+  error,
   greet,
   lost,
   MARGIN,
@@ -26,11 +27,15 @@ const REF = { queue: 'q', key: 'k' };
 const FIRST_PAUSE = 50;
 
 /** The turn with token 7, given now. */
-async function given(set: Stage, more: { readonly lease?: number; readonly ticket?: string } = {}): Promise<Turn> {
+async function given(
+  set: Stage,
+  more: { readonly lease?: number; readonly ticket?: string } = {},
+  told: { readonly attempt?: number } = {},
+): Promise<Turn> {
   const asked = set.client.enQueue({ ...REF, ...more });
   await set.turn();
   const { stream } = set.network;
-  stream.reply([stream.calls('enqueue').at(-1)?.id ?? 0, accept(7)]);
+  stream.reply([stream.calls('enqueue').at(-1)?.id ?? 0, accept(7, told)]);
   const answer = await asked;
   if (answer.decision !== 'accept') throw new Error('no turn');
   return answer.turn;
@@ -188,6 +193,110 @@ describe('a tied turn', () => {
       assert.equal(next.calls('nack').length, 1);
     });
   }
+
+  describe('S595: of a process that stood still, as a handler that computes for long makes it', () => {
+    const STOOD_STILL = 2 * TTL;
+    async function awake(t: TestContext) {
+      const set = stage(t);
+      const stream = await set.begin();
+      const held = set.client.hold(await given(set), set.clock.now());
+      await set.turn();
+      set.clock.skip(STOOD_STILL);
+      await set.advance(0);
+      return { set, stream, held };
+    }
+
+    it('is kept when the sidecar answers within a second, and can be settled', async (t) => {
+      const { set, stream, held } = await awake(t);
+      await set.advance(999);
+      assert.equal(pings(stream), 1);
+      await set.advance(1_000);
+      assert.equal(held.signal.aborted, false);
+      const settled = set.client.deQueue({ ...REF, token: 7 });
+      await set.turn();
+      stream.reply([stream.call('dequeue').id, dequeued()]);
+      await settled;
+    });
+
+    it('is kept when the stream was broken meanwhile, and the next one tells of it', async (t) => {
+      const { set, stream, held } = await awake(t);
+      stream.cut(unavailable());
+      await set.advance(FIRST_PAUSE);
+      greet(set.network.stream, [{ ...REF, token: 7n }]);
+      await set.advance(TTL - MARGIN - FIRST_PAUSE - 1);
+      assert.equal(held.signal.aborted, false);
+    });
+
+    it('is lost in time when it was woken before its holder is told, however late', async (t) => {
+      const set = stage(t);
+      await set.begin();
+      const held = set.client.hold(await given(set), set.clock.now());
+      await set.turn();
+      set.clock.skip(TTL - MARGIN - 10);
+      await set.advance(0);
+      await set.advance(10);
+      assert.equal(causeOf(held), 'unreachable');
+    });
+
+    it('is lost when it stands still again and nothing was heard meanwhile', async (t) => {
+      const { set, held } = await awake(t);
+      set.clock.skip(STOOD_STILL);
+      await set.advance(0);
+      assert.equal(causeOf(held), 'unreachable');
+    });
+
+    it('is lost when nothing is heard for a second', async (t) => {
+      const { set, held } = await awake(t);
+      await set.advance(999);
+      assert.equal(held.signal.aborted, false);
+      await set.advance(1);
+      assert.equal(causeOf(held), 'unreachable');
+    });
+  });
+
+  describe('S596: that was given up while somebody worked on its items, and is there still', () => {
+    async function back(t: TestContext, isInUse = true) {
+      const set = stage(t);
+      const stream = await set.begin();
+      const held = set.client.hold(await given(set, {}, { attempt: 1 }), set.clock.now());
+      void set.client.awaitItem({ queue: 'q', itemId: 'i' }, { timeout: 60_000 }).catch(() => {});
+      await set.turn();
+      if (!isInUse) held.release();
+      stream.cut(unavailable());
+      await set.advance(TTL - MARGIN);
+      held.release();
+      greet(set.network.stream, [{ ...REF, token: 7n }]);
+      await set.turn();
+      return { set, stream: set.network.stream };
+    }
+
+    it('counts an attempt, as when the sidecar notices the silence first', async (t) => {
+      const { stream } = await back(t);
+      const { kind, error: why } = stream.call('nack').value;
+      assert.deepEqual([kind, /worker was silent/.test(why)], [NackKind.NACK_KIND_RETRY, true]);
+    });
+
+    it('does so also when the sidecar refuses it for now', async (t) => {
+      const { set, stream } = await back(t);
+      stream.reply([stream.call('nack').id, error(14, 'NO_HOME')]);
+      await set.advance(1_000);
+      const kinds = stream.calls('nack').map(({ value }) => value.kind);
+      assert.deepEqual(kinds, [NackKind.NACK_KIND_RETRY, NackKind.NACK_KIND_RETRY]);
+    });
+
+    it('is released where the queue gives its items once', async (t) => {
+      const { set, stream } = await back(t);
+      stream.reply([stream.call('nack').id, error(9, 'AT_MOST_ONCE')]);
+      await set.turn();
+      const kinds = stream.calls('nack').map(({ value }) => value.kind);
+      assert.deepEqual(kinds, [NackKind.NACK_KIND_RETRY, NackKind.NACK_KIND_RELEASE]);
+    });
+
+    it('counts none when nobody had begun', async (t) => {
+      const { stream } = await back(t, false);
+      assert.equal(stream.call('nack').value.kind, NackKind.NACK_KIND_RELEASE);
+    });
+  });
 
   it('that its holder gave up is left to a call that settles it', async (t) => {
     const set = stage(t);

@@ -112,6 +112,7 @@ class World {
   #connect(client: number): SessionTransport {
     return new SessionTransport(
       {
+        address: 'sidecar:1',
         sessionId: `s${client}`,
         consumerId: `c${client}`,
         ttl: TTL,

@@ -97,7 +97,7 @@ describe('a spool whose disk fails', () => {
       }
       // As kill -9 leaves it.
       await cp(directory, `${directory}-2`, { recursive: true });
-      await rm(join(`${directory}-2`, 'lock'));
+      await rm(join(`${directory}-2`, 'locks'), { recursive: true });
       const again = await open(t, `${directory}-2`);
       deepStrictEqual(await drain(again.spool), mended === 'mended' ? ['a', 'c'] : ['a']);
     });
@@ -251,7 +251,7 @@ class Crashes {
   async #now(cut?: string, size = 0): Promise<void> {
     const directory = join(this.to, String(this.all.length));
     await cp(this.directory, directory, { recursive: true });
-    await rm(join(directory, 'lock'), { force: true });
+    await rm(join(directory, 'locks'), { recursive: true, force: true });
     if (cut !== undefined) {
       const file = join(directory, basename(cut));
       if ((await stat(file)).size > size) await truncate(file, size);

@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, ok, rejects, strictEqual } from 'node:assert/strict';
-import { appendFile, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -7,6 +7,7 @@ import { SpoolError } from '@keyturn/client';
 import { AppendFile } from '#client/produce/spool/append-file';
 import { Cursor } from '#client/produce/spool/cursor';
 import { makeDirectory } from '#client/produce/spool/directory';
+import { DirectoryLock } from '#client/produce/spool/directory-lock';
 import type { NamedItem } from '#client/produce/spool/item-record';
 import type { SpoolSettings } from '#client/produce/spool/segment-writer';
 import { Spool } from '#client/produce/spool/spool';
@@ -336,7 +337,7 @@ describe('a spool', () => {
       await rejects(open(t, directory), (error) => {
         ok(error instanceof SpoolError);
         strictEqual(error.problem, 'in_use');
-        match(error.message, /lock: the directory is in use by this process; each producer needs one of its own$/);
+        match(error.message, /locks: the directory is in use by this process; each producer needs one of its own$/);
         return true;
       });
     });
@@ -344,23 +345,39 @@ describe('a spool', () => {
     it('process: another one that lives is named', async (t) => {
       const directory = await folder(t);
       const { spool } = await open(t, directory);
-      const lock = await readFile(join(directory, 'lock'), 'utf8');
+      const [lock = ''] = await readdir(join(directory, 'locks'));
       await spool.close();
       // The test runner, which lives, started before; a lock has what tells it apart from later ones with its number.
       const parent = (await readFile(`/proc/${process.ppid}/stat`, 'utf8')).split(') ')[1]?.split(' ')[19];
-      const boot = JSON.parse(lock).life.split('/')[0];
-      await writeFile(join(directory, 'lock'), JSON.stringify({ pid: process.ppid, life: `${boot}/${parent}` }));
+      const boot = lock.split('_')[1]?.split('+')[0];
+      await mkdir(join(directory, 'locks'));
+      await writeFile(join(directory, 'locks', `${process.ppid}_${boot}+${parent}_x`), '');
       await rejects(open(t, directory), new RegExp(`in use by process ${process.ppid};`));
     });
 
     it('process that lives: a lock of one with the same number from before does not count', async (t) => {
       const directory = await folder(t);
       await (await open(t, directory)).spool.close();
-      for (const lock of ['', '{"pid":1}', JSON.stringify({ pid: process.ppid, life: 'another boot/1' })]) {
-        await writeFile(join(directory, 'lock'), lock);
+      for (const life of ['', 'another boot+1']) {
+        await mkdir(join(directory, 'locks'));
+        await writeFile(join(directory, 'locks', `${process.ppid}_${life}_x`), '');
         await (await open(t, directory)).spool.close();
       }
       deepStrictEqual(await readdir(directory), ['cursor']);
+    });
+
+    it('process, of many that come at once after a crash', async (t) => {
+      const directory = await folder(t);
+      const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+      for (let round = 0; round < 8; round += 1) {
+        await mkdir(join(directory, 'locks'), { recursive: true });
+        // What is left of one that is gone is what they all want to remove.
+        await writeFile(join(directory, 'locks', `${process.ppid}_${boot}+1_${round}`), '');
+        const taken = await Promise.allSettled(Array.from({ length: 4 }, () => DirectoryLock.take(directory)));
+        const locks = taken.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+        ok(locks.length <= 1, `${locks.length} have it`);
+        await Promise.all(locks.map((lock) => lock.release()));
+      }
     });
 
     it('queue', async (t) => {

@@ -30,6 +30,7 @@ export function stage(t: TestContext, settings: Partial<SessionSettings> = {}, r
   const network = new FakeNetwork();
   const client = new SessionTransport(
     {
+      address: 'sidecar:1',
       sessionId: 's',
       consumerId: 'me',
       ttl: TTL,

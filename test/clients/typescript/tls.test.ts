@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect as connectSocket, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -138,13 +138,90 @@ for (const [what, [server, tls, told]] of Object.entries(DISAGREEMENTS)) {
   }
 }
 
-test('a client without TLS, a sidecar with it: the error names TLS, within the time-out of the call', async (t) => {
-  const { address } = await sidecar(t, 'server');
-  const unary = client(t, address, { transport: 'unary' });
-  await assert.rejects(ask(unary), { code: 'UNAVAILABLE', message: /it may want TLS \(option tls\)/ });
-  const session = client(t, address, {});
-  await assert.rejects(ask(session, 3_000), { code: 'DEADLINE_EXCEEDED', message: /it may want TLS \(option tls\)/ });
-});
+/** The first byte of a connection over TLS. */
+const TLS_HANDSHAKE = 0x16;
+
+const CALLS: Readonly<Record<string, (keyturn: Keyturn) => Promise<unknown>>> = {
+  submit: (keyturn) => keyturn.submit('q', {}),
+  enQueue: (keyturn) => keyturn.enQueue({ queue: 'q', key: 'k', wait: 300_000 }),
+  withTurn: (keyturn) => keyturn.withTurn('q', 'k', { wait: 300_000 }, () => undefined),
+  result: (keyturn) => keyturn.result('q', 'i'),
+  explainKey: (keyturn) => keyturn.admin.explainKey('q', 'k'),
+};
+
+// Each of them would go on for its time-out: a patient test would see an error, too, and not this one.
+for (const transport of ['session', 'unary'] as const) {
+  test(`a client without TLS, a sidecar with it: every call says so long before its time-out, ${transport}`, async (t) => {
+    const { address } = await sidecar(t, 'server');
+    const message = `cannot reach ${address}: the sidecar speaks TLS, and this client does not (option tls)`;
+    const refused = Object.entries(CALLS).map(async ([name, call]) => {
+      // Not sure before the second probe: a call that is not tried again ends before.
+      const isTriedOnce = name === 'explainKey' || (name === 'enQueue' && transport === 'unary');
+      const error = { name: isTriedOnce ? 'KeyturnError' : 'TlsError', code: 'UNAVAILABLE', message };
+      await assert.rejects(call(client(t, address, { transport })), error);
+    });
+    await Promise.all(refused);
+  });
+
+  test(`a port that also speaks TLS, and a sidecar behind it that comes later: calls come through, ${transport}`, async (t) => {
+    const { address } = await sidecar(t, undefined);
+    let hasAnswered = false;
+    const port = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', (first) => {
+        if (!hasAnswered && first[0] !== TLS_HANDSHAKE) return void socket.destroy();
+        const behind = hasAnswered
+          ? connectSocket(portIn(address), '127.0.0.1')
+          : connectSocket(portOf(tls), '127.0.0.1');
+        hasAnswered = true;
+        behind.on('error', () => socket.destroy()).write(first);
+        socket
+          .on('close', () => behind.destroy())
+          .pipe(behind)
+          .pipe(socket);
+      });
+    }).listen(0, '127.0.0.1');
+    const pem = { cert: readFileSync(file('server.pem')), key: readFileSync(file('server.key')) };
+    const tls = createTlsServer({ ...pem, ALPNProtocols: ['h2'] }, (socket) => socket.on('error', () => {}).resume());
+    tls.listen(0, '127.0.0.1');
+    t.after(() => [port, tls].map((server) => server.close()));
+    await Promise.all([once(port, 'listening'), once(tls, 'listening')]);
+    const keyturn = client(t, `127.0.0.1:${portOf(port)}`, { transport });
+    assert.equal((await keyturn.submit('q', {})).decision, 'accept');
+  });
+
+  test(`a client with TLS, a sidecar without: every call says so at once, ${transport}`, async (t) => {
+    const { address } = await sidecar(t, undefined);
+    const message = new RegExp(`^cannot reach ${address}: .*the sidecar does not speak TLS`);
+    for (const call of Object.values(CALLS)) {
+      const keyturn = client(t, address, { transport, tls: { ca: file('ca.pem') } });
+      await assert.rejects(call(keyturn), { name: 'TlsError', message });
+    }
+  });
+
+  test(`a sidecar that is not there: the error names the address and the reason, ${transport}`, async (t) => {
+    const keyturn = client(t, '127.0.0.1:1', { transport });
+    await assert.rejects(ask(keyturn, 500), { message: /cannot reach 127\.0\.0\.1:1: connect ECONNREFUSED/ });
+  });
+
+  test(`a sidecar that closes the connection for another reason is not told to speak TLS, ${transport}`, async (t) => {
+    const rude = createServer((socket) => socket.on('error', () => {}).destroy()).listen(0, '127.0.0.1');
+    t.after(() => rude.close());
+    await once(rude, 'listening');
+    const keyturn = client(t, `127.0.0.1:${portOf(rude)}`, { transport });
+    await assert.rejects(ask(keyturn, 1_000), { name: 'KeyturnError', message: /cannot reach .*it may want TLS/ });
+  });
+}
+
+for (const transport of ['session', 'unary'] as const)
+  test(`a server that says nothing: the error of a call names the address, ${transport}`, async (t) => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    t.after(() => silent.close());
+    await once(silent, 'listening');
+    const keyturn = client(t, `127.0.0.1:${portOf(silent)}`, { transport, tls: { ca: file('ca.pem') } });
+    const message = /cannot reach 127\.0\.0\.1:\d+: no answer yet/;
+    await assert.rejects(ask(keyturn, 200), { code: 'DEADLINE_EXCEEDED', message });
+  });
 
 test('a server of something else behind TLS is told from a sidecar', async (t) => {
   const pem = { cert: readFileSync(file('server.pem')), key: readFileSync(file('server.key')) };
@@ -168,6 +245,10 @@ test('a server that never answers the handshake: the call ends in time, and clos
   await keyturn.close();
   await closed;
 });
+
+function portIn(address: string): number {
+  return Number(address.slice(address.lastIndexOf(':') + 1));
+}
 
 function portOf(server: { address(): unknown }): number {
   const address = server.address();
@@ -237,7 +318,8 @@ describe('a session', () => {
 test('what is not about TLS keeps the words of the transport', () => {
   const told = 'No connection established. Last error: Error: connect ECONNREFUSED 127.0.0.1:1. Resolution note: ';
   for (const security of ['plain', 'tls', 'mutual_tls'] as const) {
-    assert.equal(connectionFailure(told, security), undefined);
+    const other = { message: 'connect ECONNREFUSED 127.0.0.1:1', kind: 'other' };
+    assert.deepEqual(connectionFailure(told, security), other);
     assert.equal(connectionFailure('Deadline exceeded', security), undefined);
   }
 });

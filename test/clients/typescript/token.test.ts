@@ -235,3 +235,28 @@ describe('a file with a token', () => {
     assert.throws(() => client({ file: '/dev/zero' }), /has 16384 characters/);
   });
 });
+
+test('S593: no token is sent to another machine in clear text, unless that is said', async () => {
+  for (const address of [
+    '192.0.2.1:1',
+    'keyturn.example:1',
+    '[2001:db8::1]:1',
+    '127.0.0.1.example:1',
+    'localhost.example:1',
+  ])
+    assert.throws(() => connect(address, { token: 'secret' }), {
+      code: 'INVALID_ARGUMENT',
+      message: `token: it would be sent to ${address} in clear text; use tls, or say insecure: true`,
+    });
+  const fine: readonly (readonly [string, KeyturnOptions])[] = [
+    ['192.0.2.1:1', { token: 'secret', tls: true }],
+    ['192.0.2.1:1', { token: 'secret', insecure: true }],
+    ['192.0.2.1:1', {}],
+    ['127.0.0.1:1', { token: 'secret' }],
+    ['127.1.2.3:1', { token: 'secret' }],
+    ['localhost:1', { token: 'secret' }],
+    ['[::1]:1', { token: 'secret' }],
+    ['unix:/run/keyturn.sock', { token: 'secret' }],
+  ];
+  for (const [address, options] of fine) await connect(address, options).close();
+});

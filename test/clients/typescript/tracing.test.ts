@@ -1,7 +1,15 @@
 /** S445 to S448: what an application that traces gets, and what one that does not is spared. */
 import { deepStrictEqual, doesNotThrow, match, ok, rejects, strictEqual, throws } from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { connect, type DeliveredItem, KeyturnError, type KeyturnOptions, Release, RetryLater } from '@keyturn/client';
+import {
+  connect,
+  type DeliveredItem,
+  done,
+  KeyturnError,
+  type KeyturnOptions,
+  Release,
+  RetryLater,
+} from '@keyturn/client';
 import * as openTelemetry from '@opentelemetry/api';
 import { consume } from '#client/consume/consumer';
 import type { WorkHandler } from '#client/consume/options';
@@ -197,7 +205,7 @@ describe('S446: an attempt', () => {
     let active: unknown;
     const span = await attempt(on, [delivered('i')], () => {
       active = on.api.trace.getSpanContext(on.api.context.active());
-      return { followUps: [{ queue: 'r', item: {} }] };
+      return done(undefined, { followUps: [{ queue: 'r', item: {} }] });
     });
     deepStrictEqual(active, span.own);
     const [ack] = on.transport.callsOf('ack');

@@ -14,7 +14,7 @@ import { Balancer } from './balancer.js';
 import { Office } from './office.js';
 
 /** Long enough for a takeover on a machine that does much else: a leader that hears of nobody gives its term up by its own clock. */
-const TTL = 20_000;
+const TTL = 30_000;
 /** Of the leader that is cut off: somebody waits for its end. */
 const SHORT_TTL = 4_000;
 /** One of 1 s ends by itself on a machine that does much else. */

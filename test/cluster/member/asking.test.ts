@@ -4,11 +4,12 @@ import { describe, it } from 'node:test';
 import { PartitionMap } from '../../../src/cluster/partitions/partition-map.js';
 import type { ClusterRecord } from '../../../src/cluster/store/cluster-store.js';
 import { OUTBOX_FORMAT } from '../../../src/cluster/store/format.js';
+import type { Turn } from '../../../src/coordinator.js';
 import { Worker } from '../../contract/worker.js';
+import type { SettingsChange } from '../../support/builders.js';
 import { MembersStage } from './stage.js';
 
 const PARTITIONS = 8;
-const MOST_ASKED = 500;
 const RECORD: ClusterRecord = {
   id: 'c',
   partitions: PARTITIONS,
@@ -163,20 +164,57 @@ describe('S537: homes that come and go', () => {
   });
 });
 
-it('S539: where more is to be asked for than at once, all of it has its turn', async () => {
-  const { stage, at, submit, far } = await scene();
-  await submit('orders', 'open');
-  await submit('orders', 'last');
-  const after = (itemId: string) => [{ queue: 'orders', itemId }];
-  const items = Array.from({ length: MOST_ASKED }, (_, at) => ({ itemId: `b${at}`, key: 'k', after: after('open') }));
-  at(BILLS).submit([...items, { itemId: 'last', key: 'last', after: after('last') }], { queue: 'bills' });
-  await stage.pass(100);
-  assert.equal(stage.homeOf(ORDERS).stats().waitingCalls, MOST_ASKED);
-  const worker = at(ORDERS);
-  const taken = worker.acquire({ queues: ['orders'], maxTurns: 2 });
-  await stage.pass(50);
-  const last = taken.value.deliveries.find(({ items: [item] }) => item?.itemId === 'last');
-  assert.ok(last !== undefined);
-  worker.ack(last.turn);
-  await stage.until(() => far() === MOST_ASKED, 3_000);
+describe('S539: items that wait for many others', () => {
+  const MANY = 6_000;
+
+  /** So many pairs of which the first are done over some seconds, in a queue that remembers an end for 5 s. */
+  async function pairs(count: number, change: SettingsChange = {}) {
+    const stage = new MembersStage(PARTITIONS, {
+      queues: { ...QUEUES, orders: { ...POLICY, lease: 60_000, resultTtl: 5_000 } },
+      ...change,
+    });
+    stage.isRouted = true;
+    stage.store.record(RECORD);
+    const a = stage.start('a', { reroutes: true, format: OUTBOX_FORMAT });
+    await stage.until(() => stage.hasAll(a.member));
+    await stage.pass(500);
+    const [orders, bills] = [ORDERS, BILLS].map((partition) => new Worker(stage.homeOf(partition))) as [Worker, Worker];
+    const ids = Array.from({ length: count }, (_, at) => String(at));
+    orders.submit(
+      ids.map((id) => ({ key: id, itemId: `o${id}` })),
+      { queue: 'orders' },
+    );
+    await stage.pass(50);
+    bills.submit(
+      ids.map((id) => ({ key: id, itemId: `b${id}`, after: [{ queue: 'orders', itemId: `o${id}` }] })),
+      { queue: 'bills' },
+    );
+    await stage.pass(50);
+    const turns: Turn[] = [];
+    while (turns.length < count) {
+      const taken = orders.acquire({ queues: ['orders'], maxTurns: 1_000 });
+      await stage.pass(20);
+      turns.push(...taken.value.deliveries.map(({ turn }) => turn));
+    }
+    // From the last one on: those that would be asked for last are forgotten first.
+    while (turns.length > 0) {
+      for (const turn of turns.splice(-count / 24)) orders.ack(turn);
+      await stage.pass(500);
+    }
+    await stage.until(() => stage.homeOf(BILLS).far.size === 0, 60_000);
+    return stage
+      .homeOf(BILLS)
+      .stats()
+      .queues.find(({ view }) => view.name === 'bills')?.view;
+  }
+
+  it('are all asked for at the same time: none of what they wait for is forgotten before', async () => {
+    const view = await pairs(MANY);
+    assert.deepEqual([view?.deadLetters, view?.waitingItems], [0, MANY]);
+  });
+
+  it('and where not all of them may be waited for, the others every second', async () => {
+    const view = await pairs(600, { limits: { waitingAwaits: 50 } });
+    assert.deepEqual([view?.deadLetters, view?.waitingItems], [0, 600]);
+  });
 });

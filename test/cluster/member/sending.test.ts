@@ -6,7 +6,7 @@ import { PartitionMap } from '../../../src/cluster/partitions/partition-map.js';
 import type { ClusterRecord } from '../../../src/cluster/store/cluster-store.js';
 import { OUTBOX_FORMAT } from '../../../src/cluster/store/format.js';
 import { Worker } from '../../contract/worker.js';
-import { bytes, newItem, settings } from '../../support/builders.js';
+import { bytes, newItem, policy, type SettingsChange, settings } from '../../support/builders.js';
 import { MembersStage } from './stage.js';
 
 const PARTITIONS = 8;
@@ -24,8 +24,8 @@ const QUEUES = { orders: POLICY, near: POLICY, bills: { ...POLICY, maxWaiting: 1
 const map = new PartitionMap(PARTITIONS, new Map(Object.entries(RECORD.routes)));
 const [FROM, BILLS, MAILS] = ['orders', 'bills', 'mails'].map((queue) => map.of(queue, '')) as [number, number, number];
 
-async function scene(record = RECORD) {
-  const stage = new MembersStage(PARTITIONS, { queues: QUEUES });
+async function scene(record = RECORD, change: SettingsChange = {}) {
+  const stage = new MembersStage(PARTITIONS, { queues: QUEUES, ...change });
   stage.isRouted = true;
   stage.store.record(record);
   const a = stage.start('a', { reroutes: true, format: OUTBOX_FORMAT });
@@ -47,7 +47,7 @@ async function scene(record = RECORD) {
     const followUps = queues.map((queue) => ({ queue, item: newItem({ payload: bytes('p') }) }));
     const call = worker.ack(delivery.turn, { followUps });
     await stage.pass(50);
-    return { call, token: delivery.turn.token };
+    return { call, token: delivery.turn.token, turn: delivery.turn };
   };
   const waiting = (partition: number, queue: string) =>
     stage
@@ -152,5 +152,59 @@ describe('S520: follow-ups of an Ack to other groups', () => {
     await stage.until(() => isDone && waiting(to, 'mails') === 1, 10_000);
     assert.ok(wasUnderWay);
     await stage.until(() => stage.homeOf(FROM).outgoing.size === 0);
+  });
+
+  it('S620: to a queue that is none are refused with the Ack, and nothing changes', async () => {
+    const { stage, ack, at, waiting } = await scene(RECORD, { autoCreate: false });
+    const { call, turn } = await ack('mails', 'none');
+    assert.deepEqual(call.refusal, { kind: 'no_such_queue', queue: 'none' });
+    assert.equal(stage.homeOf(FROM).outgoing.size, 0);
+    at(FROM).ack(turn, { followUps: [{ queue: 'mails', item: newItem() }] });
+    await stage.until(() => waiting(MAILS, 'mails') === 1);
+  });
+
+  it('S621: to a queue that their home does not have become dead letters of the queue of the Ack, and hold up nothing', async () => {
+    const { stage, ack, waiting } = await scene(RECORD, { autoCreate: false });
+    const letters = () =>
+      stage
+        .homeOf(FROM)
+        .stats()
+        .queues.find(({ view }) => view.name === 'orders')?.view.deadLetters;
+    stage.believed = policy(POLICY);
+    // In the same partition as one that is there.
+    const none = Array.from({ length: 100 }, (_, at) => `none-${at}`).find((name) => map.of(name, '') === MAILS) ?? '';
+    await ack('mails', none);
+    await ack('mails');
+    await stage.until(() => waiting(MAILS, 'mails') === 2 && stage.homeOf(FROM).outgoing.size === 0, 2_000);
+    assert.equal(letters(), 1);
+  });
+
+  it('S622: more than max_waiting of their queue are refused with the Ack, as a Submit of as many is', async () => {
+    const { stage, ack, at } = await scene();
+    const { call } = await ack('bills', 'bills');
+    const submit = at(BILLS).submit([{ key: 'x' }, { key: 'y' }], { queue: 'bills' });
+    await stage.pass(50);
+    const fields = [call, submit].map(({ refusal }) => refusal.kind === 'bad_request' && refusal.violations[0]?.field);
+    assert.deepEqual(fields, ['follow_ups', 'items']);
+    assert.equal(stage.homeOf(FROM).outgoing.size, 0);
+  });
+
+  it('S623: that are refused for 30 s are told of once, and so is the end of that', async () => {
+    const { stage, a, at, ack } = await scene();
+    for (let left = 3; left > 0; left -= 1) await ack('bills');
+    await stage.pass(29_000);
+    assert.deepEqual(stage.heldUp, []);
+    assert.ok(a.member.between.heldUpFor > 28_000);
+    await stage.pass(3_000);
+    assert.deepEqual(stage.heldUp, ['queue_full']);
+    for (let left = 3; left > 0; left -= 1) {
+      const taken = at(BILLS).acquire({ queues: ['bills'], wait: 5_000 });
+      await stage.until(() => !taken.open);
+      const [delivery] = taken.value.deliveries;
+      assert.ok(delivery !== undefined);
+      at(BILLS).ack(delivery.turn);
+    }
+    await stage.until(() => stage.heldUp.length > 1);
+    assert.deepEqual([stage.heldUp, a.member.between.heldUpFor], [['queue_full', undefined], 0]);
   });
 });

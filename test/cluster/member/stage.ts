@@ -3,9 +3,10 @@ import { setImmediate } from 'node:timers/promises';
 import { ClusterMember } from '../../../src/cluster/member/member.js';
 import { MemberCounts } from '../../../src/cluster/member/member-counts.js';
 import { FollowedRoutes } from '../../../src/cluster/partitions/followed-routes.js';
-import { policyAt, settingsOf } from '../../../src/cluster/partitions/partition-settings.js';
+import { policiesIn, settingsOf } from '../../../src/cluster/partitions/partition-settings.js';
 import type { Member } from '../../../src/cluster/registry/registry.js';
 import type { ClusterRecord } from '../../../src/cluster/store/cluster-store.js';
+import type { Policy } from '../../../src/coordinator.js';
 import { Rehearsal } from '../../../src/local/durable/rehearsal.js';
 import { HomeCoordinator } from '../../../src/local/home.js';
 import { Worker } from '../../contract/worker.js';
@@ -48,6 +49,10 @@ export class MembersStage {
   readonly told: string[] = [];
   /** Set: each core has the queues of its partition only. */
   isRouted = false;
+  /** Set: what members take others to have for a queue that they do not have. */
+  believed: Policy | undefined;
+  /** What members said of follow-ups that are held up, by its reason; unset: none are any more. */
+  readonly heldUp: (string | undefined)[] = [];
   readonly #members = new Map<string, ClusterMember>();
   readonly troubles: string[] = [];
   readonly homes: HomeCoordinator[] = [];
@@ -104,6 +109,7 @@ export class MembersStage {
     const queues = { q: { durable: true, wait: 60_000 } };
     const said = settings({ queues, ...this.change });
     const routes = new FollowedRoutes(this.store.recordNow ?? this.#record());
+    const policies = policiesIn(said, () => routes.now.map);
     const rehearsal = new Rehearsal(own, (number) => settingsOf(said, routes.now.map, number));
     const member = new ClusterMember({
       clock: own,
@@ -126,7 +132,9 @@ export class MembersStage {
         return home;
       },
       routes,
-      policyAt: (queue, partition) => policyAt(said, routes.now.map, partition, queue),
+      ...policies,
+      policyTakenAt: (queue, partition) => policies.policyTakenAt(queue, partition) ?? this.believed,
+      heldUp: (heldUp) => this.heldUp.push(heldUp?.why.kind),
       connect: () => new RemoteHome(() => undefined),
       handedOver: (partition, to, shutFor) => {
         this.handedOver.push([partition, to.name]);

@@ -43,7 +43,8 @@ test(
     const submitAll = async (from: number) => {
       for (let number = from; number < from + EACH; number += 1) {
         for (const queue of QUEUES) {
-          await keyturn.submit(queue, { key: 'ada', payload: Buffer.from(String(number)) });
+          // A busy machine takes long to take over.
+          await keyturn.submit(queue, { key: 'ada', payload: Buffer.from(String(number)) }, { timeout: 60_000 });
           ledger.accepted(queue, 'ada', number);
         }
       }

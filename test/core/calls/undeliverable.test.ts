@@ -325,8 +325,8 @@ describe('answers of the coordinator that reach nobody', () => {
     ['was acked, and six callers had the key', true, (stage) => ackedAndCallers(stage, 6)],
     ['was acked, and seven callers had the key: eight are remembered', false, (stage) => ackedAndCallers(stage, 7)],
     [
-      'was acked with follow-ups: those are remembered now',
-      false,
+      'was acked with follow-ups: what these became is kept in its place',
+      true,
       (stage) => {
         const behind = taken1(stage);
         const answer = ackWithFollowUps(stage, behind, 'later');

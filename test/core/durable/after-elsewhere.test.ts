@@ -258,7 +258,15 @@ describe('S537: after a crash', () => {
       written({ ...row, after: [near('x'), { queue: 'other', itemId: 'a' }, near('y')] }).length,
       value.length - 3,
     );
-    const common = { table: 'progress', seq: 7, attempts: 1, lastError: 'e', notBefore: 0, takesRoom: false } as const;
+    const common = {
+      table: 'progress',
+      seq: 7,
+      attempts: 1,
+      crashes: 0,
+      lastError: 'e',
+      notBefore: 0,
+      takesRoom: false,
+    } as const;
     for (const left of [after, [near('x')], [], undefined]) {
       const progress: ProgressRow = {
         ...common,

@@ -149,6 +149,7 @@ export abstract class OnCore implements Coordinator {
         return effect.to.replaced();
       case 'event':
       case 'slow':
+      case 'unused_key':
       case 'parcels':
       case 'awaits_far':
         return;

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import type { DeliverAnswer, FollowUp, NewItem, Parcel } from '../../../src/coordinator.js';
 import { MOST_PARCELS } from '../../../src/core/contract/refusals.js';
 import type { OutboxRow } from '../../../src/core/contract/rows.js';
+import { SharedUse } from '../../../src/core/core.js';
 import { followUpId } from '../../../src/core/structures/own-id.js';
 import { ByteReader } from '../../../src/local/journal/codec/byte-reader.js';
 import { ByteWriter } from '../../../src/local/journal/codec/byte-writer.js';
@@ -12,8 +13,10 @@ import { keyOf, readRow, writeRow } from '../../../src/local/journal/codec/row-c
 import { bytes, newItem, QUEUE, type SettingsChange } from '../../support/builders.js';
 import { Call } from '../../support/call.js';
 import { recount } from '../../support/recount.js';
+import { atOnce, okay } from '../stage.js';
 import { Lives } from './reborn.js';
 
+const ALL = { queue: QUEUE, key: undefined, itemIds: [] } as const;
 const PARTITIONS = 4;
 const SOURCE = 1;
 const TARGET = 2;
@@ -49,10 +52,10 @@ class Pair {
     return this.source.stage.core.parcelsFor(TARGET);
   }
 
-  deliver(parcels = this.parcels, source = SOURCE): Call<DeliverAnswer> {
+  deliver(parcels = this.parcels, source = SOURCE, isCounted = false): Call<DeliverAnswer> {
     const call = new Call<DeliverAnswer>();
     const { stage } = this.target;
-    stage.core.deliver({ source, parcels }, call, stage.now);
+    stage.core.deliver({ source, parcels, isCounted }, call, stage.now);
     stage.carry();
     recount(stage.core.inside, stage.now);
     return call;
@@ -154,8 +157,14 @@ describe('S520: an Ack with follow-ups to another partition', () => {
   it('is charged for them until they are there, and refused where there is no memory', () => {
     const pair = new Pair({ ...HERE, limits: { payloadMemoryBytes: 3_000 } });
     const before = pair.source.stage.core.inside.payloadBytes;
-    const { call, token } = pair.ack([away({ itemId: 'big', payload: new Uint8Array(4_000) })]);
-    assert.equal(call.refusal.kind, 'memory_full');
+    const { stage } = pair.source;
+    stage.submit('s', [{ key: 'k' }]);
+    const token = stage.acquire('w').value.deliveries[0]?.turn.token ?? 0;
+    stage.submit('s', [{ key: 'x', itemId: 'x', payload: new Uint8Array(2_100) }]);
+    const followUps = [away({ itemId: 'big', payload: new Uint8Array(400) })];
+    assert.equal(stage.ack('a', { token, followUps }).refusal.kind, 'memory_full');
+    const [large] = stage.acquire('w').value.deliveries;
+    stage.ack('l', { key: 'x', token: large?.turn.token ?? 0 });
     assert.equal(pair.source.stage.renew('r', token).value.results[0]?.alive, true, 'nothing has changed');
     assert.ok('answer' in (pair.source.stage.ack('a', { token, followUps: [away({ itemId: 'one' })] }).outcome ?? {}));
     assert.ok(pair.source.stage.core.inside.payloadBytes > before + 256);
@@ -363,6 +372,198 @@ describe('S524: what the other queue does not take now', () => {
   });
 });
 
+describe('S621: what goes to a queue that its partition does not have', () => {
+  const NAMED: SettingsChange = { ...THERE, autoCreate: false };
+  const LETTER = { cause: 'refused', attempts: 0, destination: { queue: 'none', itemId: 'lost', target: TARGET } };
+
+  function scene(change: SettingsChange = HERE) {
+    const pair = new Pair(change, NAMED);
+    pair.ack([away({ itemId: 'fine' }), away({ itemId: 'lost', headers: new Map([['h', '1']]) }, 'none')]);
+    pair.ack([away({ itemId: 'next' })]);
+    pair.source.flush();
+    return pair;
+  }
+
+  /** As who sends it does with the refusal. */
+  function told(pair: Pair): boolean {
+    const { refusal } = pair.deliver();
+    assert.deepEqual(refusal, { kind: 'no_such_queue', queue: 'none' });
+    const { stage } = pair.source;
+    const isLetter = stage.core.notTaken(TARGET, pair.parcels[0]?.stamp ?? 0, 'none', stage.now);
+    recount(stage.core.inside, stage.now);
+    return isLetter;
+  }
+
+  function lettersOf({ source }: Pair) {
+    const letters = source.stage.core.inside.queues.get(QUEUE)?.deadLetters ?? new Map();
+    return [...letters.values()].map(({ item, cause, destination }) => ({
+      cause,
+      attempts: item.attempts,
+      destination,
+    }));
+  }
+
+  it('becomes a dead letter of the queue of its Ack, and holds up nothing', () => {
+    const pair = scene();
+    assert.ok(told(pair));
+    assert.deepEqual(pair.parcels, [], 'not before that is written: the parcel as it was could come back');
+    pair.source.flush();
+    pair.delivered(pair.deliver().value);
+    assert.deepEqual(pair.there, ['fine', 'next']);
+    assert.deepEqual(lettersOf(pair), [LETTER]);
+    assert.equal(pair.source.stage.core.outgoing.size, 0);
+  });
+
+  it('is all or nothing in a crash', () => {
+    const pair = scene();
+    told(pair);
+    pair.source.restart();
+    assert.deepEqual([lettersOf(pair), pair.parcels.length], [[], 2]);
+    told(pair);
+    pair.source.flush();
+    pair.source.restart();
+    assert.deepEqual(lettersOf(pair), [LETTER]);
+    pair.delivered(pair.deliver().value);
+    assert.deepEqual(pair.there, ['fine', 'next']);
+  });
+
+  it('is sent there again by Redrive, as it was, and is gone by Discard', () => {
+    const pair = scene();
+    told(pair);
+    pair.source.flush();
+    pair.delivered(pair.deliver().value);
+    pair.source.flush();
+    pair.source.restart();
+    const { stage } = pair.source;
+    assert.equal(okay(atOnce(stage.core.redrive(ALL, 100, () => stage.now))), 1);
+    recount(stage.core.inside, stage.now);
+    pair.source.flush();
+    const [parcel] = pair.parcels;
+    const item = newItem({ payload: bytes('p'), itemId: 'lost', headers: new Map([['h', '1']]) });
+    assert.deepEqual(parcel?.followUps, [{ queue: 'none', item, target: TARGET }]);
+    assert.deepEqual(lettersOf(pair), []);
+    told(pair);
+    assert.equal(okay(atOnce(stage.core.discardDead(ALL, 100, () => stage.now))), 1);
+    recount(stage.core.inside, stage.now);
+    assert.deepEqual([lettersOf(pair), stage.core.outgoing.size], [[], 0]);
+  });
+
+  it('waits where the queue of its Ack has no room for the letter', () => {
+    const pair = scene({ queues: { [QUEUE]: { durable: true, lease: 60_000, maxDeadLetters: 1 } } });
+    const { stage } = pair.source;
+    stage.submit('s', [{ key: 'x', itemId: 'dies' }]);
+    const [delivery] = stage.acquire('w').value.deliveries;
+    stage.nack('n', { key: 'x', token: delivery?.turn.token ?? 0, kind: 'dead_letter' });
+    assert.ok(!told(pair));
+    assert.equal(pair.parcels.length, 2);
+  });
+
+  it('S622: of an Ack that asks for more than its own queues could ever take is refused as a Submit is', () => {
+    const { stage } = new Lives({ queues: { [QUEUE]: { durable: true, lease: 60_000, maxWaiting: 1 } } });
+    stage.submit('s', [{ key: 'k' }]);
+    const token = stage.acquire('w').value.deliveries[0]?.turn.token ?? 0;
+    const followUps = ['x', 'y'].map((key) => ({ queue: QUEUE, item: newItem({ key }) }));
+    const { refusal } = stage.ack('a', { token, followUps });
+    assert.equal(refusal.kind === 'bad_request' && refusal.violations[0]?.field, 'follow_ups');
+    assert.ok(stage.ack('a', { token, followUps: followUps.slice(1) }).value);
+  });
+
+  it('of which nothing else is in the parcel lets the parcel go', () => {
+    const pair = new Pair(HERE, NAMED);
+    pair.ack([away({ itemId: 'lost' }, 'none'), away({ itemId: 'lost' }, 'none')]);
+    pair.source.flush();
+    assert.ok(told(pair));
+    assert.deepEqual(pair.parcels, []);
+    assert.equal(lettersOf(pair).length, 2);
+    assert.equal(pair.source.stage.core.outgoing.size, 0);
+  });
+});
+
+describe('S624: room for what is on its way', () => {
+  const FULL = { limits: { payloadMemoryBytes: 8_000 } };
+  const PAYLOAD = new Uint8Array(1_000);
+
+  /** Acks until there is no memory for another one. */
+  function fill(pair: Pair): number {
+    for (let at = 0; ; at += 1) {
+      const { call, token } = pair.ack([away({ itemId: `i${at}`, key: `k${at}`, payload: PAYLOAD })], `k${at}`);
+      if (call.outcome === undefined || 'answer' in call.outcome) continue;
+      assert.equal(call.refusal.kind, 'memory_full');
+      pair.source.stage.ack('a', { key: `k${at}`, token });
+      pair.source.flush();
+      return at;
+    }
+  }
+
+  it('is there where both partitions are in one process, however full it is', () => {
+    const pair = new Pair({ ...HERE, ...FULL }, { ...THERE, ...FULL });
+    const shared = new SharedUse();
+    for (const { stage } of [pair.source, pair.target]) stage.core.join(shared, () => undefined);
+    const sent = fill(pair);
+    assert.ok(sent > 2);
+    while (pair.parcels.length > 0) pair.delivered(pair.deliver(pair.parcels, SOURCE, true).value);
+    assert.equal(pair.there.length, sent);
+    assert.ok(shared.use.payloadBytes <= 8_000);
+  });
+
+  it('is a quarter beyond the limit where they are in two, and then one Ack after the other as room comes free', () => {
+    const pair = new Pair({ ...HERE, ...FULL }, { ...THERE, ...FULL });
+    const sent = fill(pair);
+    const { stage } = pair.target;
+    const there = Array.from({ length: 6 }, (_, at) => ({ key: `x${at}`, itemId: `x${at}`, payload: PAYLOAD }));
+    stage.submit('s', there, 'other');
+    pair.delivered(pair.deliver().value);
+    assert.ok(stage.core.inside.payloadBytes > 8_000 && stage.core.inside.payloadBytes <= 10_000);
+    assert.equal(pair.deliver().refusal.kind, 'memory_full');
+    const more = stage.submit('s', [{ key: 'y' }], 'other');
+    assert.equal(more.refusal.kind, 'memory_full', 'it is for what was accepted elsewhere alone');
+    for (let left = 6 + sent; left > 0; left -= 1) {
+      const [delivery] = stage.acquire('w', { queues: ['other'] }).value.deliveries;
+      stage.ack('a', { queue: 'other', key: delivery?.turn.key ?? '', token: delivery?.turn.token ?? 0 });
+      if (pair.parcels.length > 0) pair.delivered(pair.deliver().value);
+    }
+    assert.deepEqual([pair.parcels.length, pair.there.length], [0, 0]);
+  });
+
+  it('of memory_bytes too: what is kept here is what their keys will cost there', () => {
+    const memoryBytes = 120_000;
+    const limits = { limits: { memoryBytes, payloadMemoryBytes: memoryBytes } };
+    const pair = new Pair({ ...HERE, ...limits }, { ...THERE, ...limits });
+    const shared = new SharedUse();
+    for (const { stage } of [pair.source, pair.target]) stage.core.join(shared, () => undefined);
+    const sent = fill(pair);
+    while (pair.parcels.length > 0) pair.delivered(pair.deliver(pair.parcels, SOURCE, true).value);
+    assert.equal(pair.there.length, sent);
+    assert.ok(shared.use.memoryBytes <= memoryBytes * (1 + 1 / 8));
+  });
+
+  it('S623: what finds none is named with the reason to who looks for it', () => {
+    const pair = new Pair(HERE, { queues: { other: { durable: true, maxWaiting: 1 } } });
+    pair.target.stage.submit('s', [{ key: 'x', itemId: 'x' }], 'other');
+    pair.ack([away({ itemId: 'late', key: 'late' })]);
+    pair.source.flush();
+    pair.deliver();
+    const { stage } = pair.target;
+    const whys = () => [
+      okay(stage.core.getItem('other', 'late', stage.now)).why,
+      okay(stage.core.explainKey('other', 'late', stage.now)).why,
+    ];
+    for (const why of whys())
+      assert.match(why, /^a follow-up on its way from partition 1 is not taken now: queue other/);
+    const [delivery] = stage.acquire('w', { queues: ['other'] }).value.deliveries;
+    stage.ack('a', { queue: 'other', key: 'x', token: delivery?.turn.token ?? 0 });
+    pair.deliver();
+    assert.ok(whys().every((why) => !why.includes('on its way')));
+  });
+
+  it('is not kept for more than a quarter of the limit: such an Ack is refused', () => {
+    const pair = new Pair({ ...HERE, ...FULL });
+    const { call, token } = pair.ack([away({ itemId: 'big', payload: new Uint8Array(1_900) })]);
+    assert.equal(call.refusal.kind === 'bad_request' && call.refusal.violations[0]?.field, 'follow_ups');
+    assert.equal(pair.source.stage.renew('r', token).value.results[0]?.alive, true);
+  });
+});
+
 describe('S525: what the other queue never takes', () => {
   it('becomes a dead letter of it that says why, and the rest of the Ack is accepted', () => {
     const pair = new Pair();
@@ -437,7 +638,7 @@ it('rows of both are the same when they were written as bytes', () => {
     afterUnknown: 'wait',
   });
   const followUps = [whole, newItem({ key: '' })].map((item) => ({ queue: 'other', item, target: 255 }));
-  const outbox: OutboxRow = { table: 'outbox', stamp: 2 ** 52, target: 255, followUps };
+  const outbox: OutboxRow = { table: 'outbox', stamp: 2 ** 52, target: 255, from: 'orders', followUps };
   for (const row of [outbox, { table: 'inbox', source: 255, stamp: 2 ** 52 } as const]) {
     const writer = new ByteWriter();
     writer.reset();

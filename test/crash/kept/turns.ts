@@ -65,7 +65,7 @@ export const TURNS: readonly Case[] = [
   {
     name: 'a turn that was renewed before the crash lives by its renewal',
     async play(before) {
-      const turn = await before.hold({ lease: 1_000 });
+      const turn = await before.hold({ lease: 10_000 });
       await before.keyturn.renew({ turns: [turn], lease: HOUR });
       return async (after) => {
         const { holder } = await after.keyturn.admin.explainKey(after.queue, 'k');

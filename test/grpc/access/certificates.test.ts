@@ -11,12 +11,13 @@ import { localCoordinator } from '../../support/local-coordinator.js';
 import { type Sidecar, startSidecar } from '../../support/sidecar.js';
 
 const may: Right = { queues: ['*'], groups: [], may: ['consume'] };
+const ANY = { san: undefined, sanUri: undefined, sanDns: undefined };
 const SETTINGS = {
   tokens: 'unused',
   certificates: [
-    { san: 'spiffe://prod/ns/*/sa/orders', is: 'orders' },
-    { san: 'ops.internal', is: 'ops' },
-    { san: 'mail@example.org', is: 'mail' },
+    { ...ANY, sanUri: 'spiffe://prod/ns/*/sa/orders', is: 'orders' },
+    { ...ANY, sanDns: 'ops.internal', is: 'ops' },
+    { ...ANY, san: 'mail@example.org', is: 'mail' },
   ],
   jwt: undefined,
   unix: undefined,

@@ -32,7 +32,11 @@ function secrets(names: readonly string[]): Secrets {
   return { tokens: new Tokens(tokens), jwt: undefined };
 }
 
-export async function stage(t: TestContext, coordinator: Coordinator = localCoordinator(t)): Promise<Stage> {
+export async function stage(
+  t: TestContext,
+  coordinator: Coordinator = localCoordinator(t),
+  now?: () => number,
+): Promise<Stage> {
   const settings = {
     tokens: 't',
     certificates: [],
@@ -45,7 +49,9 @@ export async function stage(t: TestContext, coordinator: Coordinator = localCoor
   const refusedCalls: string[] = [];
   const refused = (_: unknown, from: string, path: string, why: string) =>
     void refusedCalls.push(`${from.replace(/:\d+$/, '')} ${path} ${why}`);
-  const sidecar = await startSidecar(t, coordinator, { access: { authenticator, refused } });
+  const sidecar = await startSidecar(t, coordinator, {
+    access: { authenticator, refused, ...(now !== undefined && { now }) },
+  });
   const metadata = (name: string) => {
     const made = new Metadata();
     made.set('authorization', `Bearer secret-${name}`);

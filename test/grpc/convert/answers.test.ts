@@ -189,18 +189,23 @@ test('ListQueues tells policy and counts', async (t) => {
   const coordinator = new FakeCoordinator();
   const { client } = await startSidecar(t, coordinator);
   const states = { INIT: 1, PROCESS: 2, BLOCK: 3, READY: 4, DELAY: 5, PARK: 6 };
-  const policy: Policy = { ...BUILT_IN_POLICY, waitingPerKey: 3, maxHold: 60_000, rate: { perSecond: 0.5, burst: 2 } };
+  const policy: Policy = {
+    ...BUILT_IN_POLICY,
+    waitingPerKey: 3,
+    maxHold: 60_000,
+    slowHold: 9_000,
+    group: 'g',
+    rate: { perSecond: 0.5, burst: 2 },
+  };
   const view = { name: 'a', policy, states, waitingCallers: 2, waitingItems: 3, liveTurns: 4, oldestWaiting: 1_234 };
   const rest = { longestHold: undefined, oldestReady: undefined, deadLetters: 5, paused: true };
   const quiet = { ...view, ...rest, policy: BUILT_IN_POLICY, oldestWaiting: undefined, paused: false };
   const page = { queues: [{ ...view, ...rest }, quiet], more: false, holdUntil: undefined };
   coordinator.admin.listQueues = () => Promise.resolve({ ok: true, value: page });
   const [first, second] = (await client.admin.listQueues()).queues;
-  // Where a queue lives is said by the cluster's record, not on this wire.
-  const told = ({ group: _group, spread: _spread, slowHold: _slowHold, ...rest }: Policy) => rest;
   assert.deepEqual(first, {
     name: 'a',
-    policy: { ...told(policy), waitingPerKey: '3' },
+    policy: { ...policy, waitingPerKey: '3' },
     states,
     waiting: 5,
     liveTurns: 4,
@@ -208,7 +213,7 @@ test('ListQueues tells policy and counts', async (t) => {
     deadLetters: 5,
     paused: true,
   });
-  assert.deepEqual(second?.policy, { ...told(BUILT_IN_POLICY), waitingPerKey: 'unset' });
+  assert.deepEqual(second?.policy, { ...BUILT_IN_POLICY, waitingPerKey: 'unset' });
 });
 
 test('ListKeys, ExplainKey, EvictHolder, ResumeKey', async (t) => {
@@ -230,7 +235,14 @@ test('ListKeys, ExplainKey, EvictHolder, ResumeKey', async (t) => {
     coordinator.admin.explainKey = () => ok(view);
     assert.deepEqual(await client.admin.explainKey('q', 'k'), told(view));
   }
-  const eviction = { evicted: true, token: 5, consumerId: 'w', itemsReturned: 3, state: 'READY' } as const;
+  const eviction = {
+    evicted: true,
+    token: 5,
+    consumerId: 'w',
+    itemsReturned: 3,
+    itemsDiscarded: 2,
+    state: 'READY',
+  } as const;
   coordinator.admin.evictHolder = () => ok(eviction);
   assert.deepEqual(await client.admin.evictHolder('q', 'k'), eviction);
   coordinator.admin.resumeKey = () => ok({ resumed: true, state: 'INIT' });

@@ -328,7 +328,7 @@ function adminCases(): readonly Case[] {
     },
     {
       what: 'EvictHolder of a bad queue and key',
-      ask: (s) => call(s.rawAdmin, s.rawAdmin.evictHolder, { queue: '', key: long, reason: '' }),
+      ask: (s) => call(s.rawAdmin, s.rawAdmin.evictHolder, { queue: '', key: long, reason: '', discard: false }),
       fields: ['queue', 'key'],
     },
     {
@@ -466,10 +466,10 @@ test('all violations of a request are told, at most 20, within what clients acce
 });
 
 test('the limits are those of the configuration', async (t) => {
-  const limits = { keyBytes: 3, payloadBytes: 4, maxWait: 10, pageSize: 5, itemsPerSubmit: 1 };
+  const limits = { keyBytes: 3, payloadBytes: 4, pageSize: 5, itemsPerSubmit: 1 };
   const sidecar = await startSidecar(t, new FakeCoordinator(), { limits });
   const wrong = [
-    enQueue({ key: 'abcd', wait: ms(11) }),
+    enQueue({ key: 'abcd' }),
     submit({ items: [message(NewItem, { payload: bytes(5) }), message(NewItem)] }),
     (s: Sidecar) =>
       call(s.rawAdmin, s.rawAdmin.redrive, {
@@ -483,5 +483,5 @@ test('the limits are those of the configuration', async (t) => {
   ];
   const named = [];
   for (const ask of wrong) named.push((await failureOf(ask(sidecar))).fields.map(({ field }) => field));
-  assert.deepEqual(named, [['wait', 'key'], ['items', 'items[0].payload'], ['item_ids']]);
+  assert.deepEqual(named, [['key'], ['items', 'items[0].payload'], ['item_ids']]);
 });

@@ -1,10 +1,13 @@
 /** Links over real sockets. */
 import assert from 'node:assert/strict';
+import { connect, constants } from 'node:http2';
 import { before, describe, it } from 'node:test';
 import { FaultProxy } from '../../../clients/conformance/process/fault-proxy.js';
 import type { Coordinator, EnQueueAnswer, Result, SubmitAnswer } from '../../../src/coordinator.js';
+import { PeerServiceService } from '../../../src/grpc/gen/keyturn/peer/v1/peer.js';
 import { peerLinks } from '../../../src/grpc/peer/connect.js';
 import type { PeerLinks } from '../../../src/grpc/peer/links.js';
+import { whoAnswersAt } from '../../../src/grpc/peer/own-address.js';
 import { type PeerServer, startPeerServer } from '../../../src/grpc/peer/peer-server.js';
 import type { Certificates } from '../../../src/grpc/server/tls-credentials.js';
 import { LocalCoordinator } from '../../../src/local/coordinator.js';
@@ -106,6 +109,29 @@ async function withSite(use: (site: Site) => Promise<void>): Promise<void> {
 }
 
 describe('a link over sockets', () => {
+  it('S592: takes in no more than a handshake from who has not proved that it belongs to the cluster', () =>
+    withSite(async (site) => {
+      const address = await site.start();
+      const session = connect(`http://${address}`);
+      const stream = session.request({
+        ':method': 'POST',
+        ':path': PeerServiceService.link.path,
+        'content-type': 'application/grpc',
+        te: 'trailers',
+      });
+      stream.on('error', () => undefined);
+      let answered = 0;
+      stream.on('data', (chunk: Buffer) => {
+        answered += chunk.length;
+      });
+      // A message of 16 MiB, of which a part comes.
+      stream.write(Buffer.concat([Buffer.from([0, 1, 0, 0, 0]), Buffer.alloc(MIB)]));
+      await new Promise<void>((resolve) => void stream.once('close', resolve));
+      session.close();
+      assert.notEqual(stream.rstCode, constants.NGHTTP2_NO_ERROR);
+      assert.equal(answered, 0, 'nobody waited for the time of a handshake, and said so');
+    }));
+
   it('carries calls, megabytes beside them, and 10,000 that wait', () =>
     withSite(async (site) => {
       const remote = site.connect(await site.start());
@@ -233,6 +259,22 @@ describe('a link with TLS', () => {
         assert.equal(site.server?.links, 0);
       }));
   }
+
+  it('S611: an address proves that this sidecar, another one, one of another cluster or nobody answers there', () =>
+    withSite(async (site) => {
+      const address = await site.start(certificatesOf(server, ca));
+      const asked = {
+        certificates: () => certificatesOf(client, ca),
+        secret: SECRET,
+        incarnation: 'home',
+        version: '1',
+      };
+      assert.deepEqual(await whoAnswersAt(address, asked), { is: 'own' });
+      assert.equal((await whoAnswersAt(address, { ...asked, incarnation: 'b' })).is, 'another');
+      assert.equal((await whoAnswersAt(address, { ...asked, secret: 'of another' })).is, 'another');
+      assert.equal((await whoAnswersAt(address, { ...asked, certificates: undefined })).is, 'unknown');
+      assert.equal(site.server?.links, 0);
+    }));
 
   it('is refused without an authority, and no server starts without a secret', async () => {
     const site = new Site();

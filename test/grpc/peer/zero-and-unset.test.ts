@@ -91,7 +91,8 @@ const ACQUIRE: Least<AcquireRequest> = {
   lease: [undefined, minLease],
 };
 const ACQUIRES = [...each(acquireRequest(), ACQUIRE), acquireRequest({ key: 'k', maxTurns: 0 })];
-const ACK: Least<AckRequest> = {
+/** Without what only a home says, to itself. */
+const ACK: Least<Omit<AckRequest, 'wrong'>> = {
   queue: ['q'],
   key: [''],
   token: [0],

@@ -1,9 +1,9 @@
 /** The life of a call: how long it waits, how it is cancelled, and that whatever happens it gets exactly one answer. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Coordinator, EnQueueAnswer, EnQueueRequest, Reply } from '../../../src/coordinator.js';
+import type { Coordinator, EnQueueAnswer, EnQueueRequest, Limits, Reply } from '../../../src/coordinator.js';
 import {
   AckRequest,
   AcquireRequest,
@@ -39,10 +39,11 @@ class Parked {
   };
 }
 
-test('waits are bounded by the deadline of the call, less 20 ms', async (t) => {
+/** What the coordinator is asked to wait when each call asks for a minute. */
+async function waitsOf(t: TestContext, limits: Partial<Limits> = {}): Promise<readonly number[]> {
   const waits: number[] = [];
   const coordinator = new FakeCoordinator();
-  const { raw } = await startSidecar(t, coordinator);
+  const { raw } = await startSidecar(t, coordinator, { limits });
   const cancelled = { kind: 'cancelled' } as const;
   coordinator.enQueue = ({ wait, maxWait }, reply) => {
     waits.push(wait ?? -1, maxWait ?? -1);
@@ -76,8 +77,19 @@ test('waits are bounded by the deadline of the call, less 20 ms', async (t) => {
   await failureOf(call(raw, raw.acquire, acquire, 10_000));
   await failureOf(call(raw, raw.ack, message(AckRequest, { queue: 'q', token: 1n, next: acquire }), 10_000));
   await failureOf(call(raw, raw.await, message(AwaitRequest, { queue: 'q', itemId: 'i', wait: minute }), 10_000));
+  return waits;
+}
+
+test('waits are bounded by the deadline of the call, less 20 ms', async (t) => {
+  const waits = await waitsOf(t);
   assert.equal(waits.length, 6);
   for (const wait of waits) assert.ok(wait > 5_000 && wait <= 9_980, `${waits}`);
+});
+
+test('S608: and by limits.max_wait', async (t) => {
+  const [enQueueWait, deadline = 0, ...others] = await waitsOf(t, { maxWait: 5_000 });
+  assert.deepEqual([enQueueWait, ...others], [5_000, 5_000, 5_000, 5_000, 5_000]);
+  assert.ok(deadline > 5_000);
 });
 
 test('a deadline that is near leaves half of the time', async (t) => {
@@ -182,7 +194,10 @@ test('a rejection, a throw before the promise, and a throw in WatchEvents are IN
   coordinator.admin.explainKey = () => Promise.reject(new Error('rejected'));
   const key = { queue: 'q', key: 'k' };
   assert.equal((await failureOf(call(rawAdmin, rawAdmin.explainKey, key))).reason, 'INTERNAL');
-  assert.equal((await failureOf(call(rawAdmin, rawAdmin.evictHolder, { ...key, reason: '' }))).reason, 'INTERNAL');
+  assert.equal(
+    (await failureOf(call(rawAdmin, rawAdmin.evictHolder, { ...key, reason: '', discard: false }))).reason,
+    'INTERNAL',
+  );
   const [error] = await once(rawAdmin.watchEvents({ queue: 'q' }), 'error');
   assert.equal((await failureOf(Promise.reject(error))).reason, 'INTERNAL');
   assert.deepEqual([log.length, failures()], [3, 3]);

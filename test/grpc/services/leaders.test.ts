@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { on, once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import { type ClientDuplexStream, credentials } from '@grpc/grpc-js';
+import { type ClientDuplexStream, credentials, status } from '@grpc/grpc-js';
 import {
   type Coordinator,
   type GroupView,
@@ -102,6 +102,27 @@ test('two candidacies on one stream: the one leads, is asked to hand over, and t
   assert.equal(next.predecessor?.candidateId, 'a');
   assert.ok(next.term > term);
   await stream.the('standing');
+});
+
+test('S633: a command that is wrong counts as any other, and is refused over the pace', async (t) => {
+  const local = new LocalCoordinator(settings(), { clock: new FakeClock() });
+  const tooFast = { kind: 'limit', subject: 'pace', limit: 1, description: 'too fast', retryAfter: 5 } as const;
+  let counted = 0;
+  Object.assign(local.leaders, {
+    wasted: () => {
+      counted += 1;
+      return counted > 2 ? tooFast : undefined;
+    },
+  });
+  const { client } = await served(t, local);
+  const stream = new Stream(client.lead());
+  stream.say([1, undefined], [2, stand({ group: '' })], [3, undefined]);
+  for (const [candidacy, code] of [
+    [1, status.INVALID_ARGUMENT],
+    [2, status.INVALID_ARGUMENT],
+    [3, status.RESOURCE_EXHAUSTED],
+  ] as const)
+    assert.equal((await stream.the('refused', candidacy)).value.code, code);
 });
 
 test('who leads is asked, watched, and asked to yield', async (t) => {

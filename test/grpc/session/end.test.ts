@@ -187,7 +187,7 @@ test('a connection that grew old takes no new calls, but its sessions go on', as
     log: { info() {}, warn() {}, error() {} },
     portOf: () => port,
   };
-  const options = serverOptions(DEFAULT_LIMITS, () => {});
+  const options = serverOptions({ limits: DEFAULT_LIMITS }, () => {});
   assert.ok(!('grpc.max_connection_age_grace_ms' in options), 'with it, grpc-js breaks the connection off');
   const aged = { ...options, 'grpc.max_connection_age_ms': 50 };
   const server = new Server(aged);

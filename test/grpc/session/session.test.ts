@@ -354,3 +354,50 @@ test('a throw inside one command answers that command with INTERNAL, and nothing
   }
   assert.deepEqual([log.length, failures()], [2, 2]);
 });
+
+test('S633: what goes no further counts as any other command, and once', async (t) => {
+  const fake = new FakeSession();
+  let counted = 0;
+  let isTooFast = false;
+  const tooFast = { kind: 'limit', subject: 'pace', limit: 1, description: 'too fast', retryAfter: 5 } as const;
+  Object.assign(fake, {
+    wasted: () => {
+      counted += 1;
+      return isTooFast ? tooFast : undefined;
+    },
+    enQueue: () => ({ cancel: () => undefined }),
+  });
+  const { raw } = await startSidecar(t, fake.coordinator());
+  const session = new SessionClient(raw);
+  const wrong = [
+    commands.enqueue({ queue: '' }),
+    { $case: 'hello', value: { consumerId: 'x'.repeat(1_000), sessionId: '', ttl: undefined } } as const,
+  ];
+  for (const call of wrong) {
+    const before = counted;
+    const [id = 0] = session.send(call);
+    const outcome = await session.reply(id);
+    assert.equal(counted, before + 1);
+    assert.notEqual(outcome.$case === 'error' ? failureIn(outcome.value).reason : '', 'LIMIT');
+  }
+  const cancels = async () => {
+    const sent = session.send(commands.cancel(0), commands.cancel(0));
+    return Promise.all(sent.map(async (id) => (await session.reply(id)).$case));
+  };
+  const [waiting = 0] = session.send(commands.enqueue(wholeMinute));
+  let before = counted;
+  assert.deepEqual(await cancels(), ['cancel', 'cancel']);
+  assert.equal(counted, before + 1, 'a client asks so whether its stream lives');
+  before = counted;
+  const [cancelling = 0] = session.send(commands.cancel(waiting));
+  assert.deepEqual(await session.reply(cancelling), { $case: 'cancel', value: { cancelled: true } });
+  assert.equal(counted, before, 'what ends a command was counted with that command');
+  isTooFast = true;
+  for (const call of wrong) {
+    const [id = 0] = session.send(call);
+    const outcome = await session.reply(id);
+    assert.ok(outcome.$case === 'error');
+    assert.equal(failureIn(outcome.value).reason, 'LIMIT');
+  }
+  assert.equal((await cancels()).at(-1), 'error');
+});

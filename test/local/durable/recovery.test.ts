@@ -325,3 +325,46 @@ describe('at_most_once', () => {
     assert.equal(told.value.state, 'done');
   });
 });
+
+describe('S605: data that need more memory than limits.memory_bytes', () => {
+  const limits = { memoryBytes: 60_000 };
+
+  it('end the start, with how much they need and what to set, and stay as they are', async () => {
+    const stage = await filled();
+    const before = stage.disk.rows();
+    const refused = stage.restart({ limits });
+    await assert.rejects(
+      refused.recovered(),
+      /the data need about \d{5} bytes of memory, and limits\.memory_bytes allows 60000; .* set limits\.memory_bytes to \d+ .*--max-old-space-size=\d+/,
+    );
+    assert.deepEqual(stage.disk.rows(), before);
+    const closed = refused.coordinator.close();
+    await refused.flush();
+    await closed;
+    const next = await refused.restart().recovered();
+    assert.equal(next.coordinator.stats().queues[0]?.view.waitingItems, 100);
+  });
+
+  it('end it before all of it is read', async () => {
+    const stage = await filled(20_000);
+    let read = 0;
+    const refused = stage.restart({ limits });
+    const seen = refused.states;
+    await assert.rejects(refused.recovered(), /the data need about \d{7,} bytes/);
+    for (const state of seen) if (state.at === 'recovering') read = Math.max(read, state.rows);
+    assert.ok(read < 20_000, `${read} rows were read`);
+  });
+
+  it('of a partition are brought back when they are little more, and nothing new is let in', async () => {
+    const partition = { number: 0, of: 1, tokenFloor: 1 };
+    const stage = await filled(100);
+    const held = stage.coordinator.stats().memoryBytes;
+    const little = { memoryBytes: Math.floor(held / 1.2) };
+    const next = await stage.restart({ limits: little, partition }).recovered();
+    assert.equal(next.coordinator.stats().queues[0]?.view.waitingItems, 100);
+    const refused = next.submit([{ key: 'more' }]);
+    await next.flush();
+    assert.equal(refused.refusal.kind, 'memory_full');
+    await assert.rejects(stage.restart({ limits, partition }).recovered(), /the data need about/);
+  });
+});

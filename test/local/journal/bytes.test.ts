@@ -30,7 +30,7 @@ describe('the bytes of rows', () => {
     tokens: 'a7ae7473c4d9d88f',
     keys: 'd5b0762309140282',
     parks: 'f10ad38a87f731bc',
-    progress: 'fc50d6681e5f1457',
+    progress: '4a3c930b4a1cabc3',
     items: 'cf1bf50a06f76de6',
     leaders: '09a4f2fa664cb2dd',
   };

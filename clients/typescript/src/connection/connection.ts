@@ -1,14 +1,17 @@
 import type { Channel, ClientOptions } from '@grpc/grpc-js';
-import type { Security } from '../wire/connection-failure.js';
+import { systemClock } from '../time/clock.js';
 import { openChannel } from './channel.js';
+import { Reach } from './reach.js';
+import { speaksTls } from './speaks-tls.js';
 import { type TlsOptions, tlsSettings } from './tls-options.js';
+import { TlsProbe } from './tls-probe.js';
 import { bearing, type TokenSource, tokensOf } from './token.js';
 
 /** One connection to a sidecar, for every kind of call. */
 export interface Connection {
   readonly address: string;
   readonly channel: Channel;
-  readonly security: Security;
+  readonly reach: Reach;
   /** For the clients of its services. */
   readonly options: ClientOptions;
 }
@@ -27,5 +30,6 @@ export function openConnection(
   const channelOverride = openChannel(address, settings);
   const security = settings === undefined ? 'plain' : settings.showsCertificate ? 'mutual_tls' : 'tls';
   const options = tokens === undefined ? { channelOverride } : { channelOverride, interceptors: [bearing(tokens)] };
-  return { address, channel: channelOverride, security, options };
+  const reach = new Reach(address, security, new TlsProbe(systemClock, () => speaksTls(address)));
+  return { address, channel: channelOverride, reach, options };
 }

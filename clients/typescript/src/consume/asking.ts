@@ -3,7 +3,7 @@ import { pause } from '../time/pause.js';
 import type { Base } from '../words/base.js';
 import { GRACE_MS } from '../words/calls.js';
 import { KeyturnError } from '../words/errors.js';
-import { failureOf, retryAfterOf } from '../words/failure.js';
+import { failureOf, messageOf, retryAfterOf } from '../words/failure.js';
 import type { AcquireCall } from '../words/worker-words.js';
 import type { ConsumeSettings } from './options.js';
 import type { Next } from './worker.js';
@@ -25,6 +25,7 @@ export class Asking {
   readonly #stopping: AbortSignal;
   readonly #failures: Failures;
   readonly #backOff: BackOff;
+  #isFailing = false;
 
   /** @param stopping ends the asking */
   constructor(base: Base, settings: ConsumeSettings, stopping: AbortSignal, failures: Failures) {
@@ -50,18 +51,30 @@ export class Asking {
         const settings = { signal, timeout: wait + GRACE_MS, leave: true };
         const { deliveries } = await this.#base.transport.acquire(call, settings);
         this.#backOff.reset();
+        this.#logFailure(undefined);
         const early = tried + LEAST_BETWEEN - clock.now();
         if (deliveries.length === 0 && early > 0) await pause(clock, early, signal);
         return { deliveries, askedAt };
       } catch (error) {
         if (signal.aborted) return undefined;
         if (failureOf(error) === 'refused') return void this.#failures.refused(error);
+        this.#logFailure(error);
         this.#failures.trouble(error);
         if (isOverdue(error)) call = this.call(turns, wait);
         await pause(clock, this.#backOff.next(retryAfterOf(error)), signal);
       }
     }
     return undefined;
+  }
+
+  /** Logs the first failure and the recovery. `onError` gets every failure. */
+  #logFailure(error: unknown): void {
+    const { log } = this.#base;
+    const { queues } = this.#settings;
+    if (error !== undefined && !this.#isFailing)
+      log?.warn('keyturn: no turns can be taken; it is tried again', { queues, error: messageOf(error) });
+    if (error === undefined && this.#isFailing) log?.warn('keyturn: turns can be taken again', { queues });
+    this.#isFailing = error !== undefined;
   }
 
   /** With a ticket of its own. */

@@ -2,7 +2,7 @@ import { BackOff } from '../retry/back-off.js';
 import { pause } from '../time/pause.js';
 import type { Base } from '../words/base.js';
 import { GRACE_MS, LONGEST_WAIT_MS } from '../words/calls.js';
-import { KeyturnError } from '../words/errors.js';
+import { KeyturnError, TlsError } from '../words/errors.js';
 import { failureOf, retryAfterOf } from '../words/failure.js';
 import type { Bytes, EnQueueAnswer, Reason, Turn } from '../words/worker-words.js';
 
@@ -99,7 +99,8 @@ export class Claim {
       const isOverdue = error instanceof KeyturnError && error.code === 'DEADLINE_EXCEEDED';
       this.#patientUntil ??= this.#now() + (isOverdue ? 0 : GRACE_MS);
       const left = (this.#until ?? this.#patientUntil) - this.#now();
-      if (this.#ticket === undefined || failureOf(error) !== 'away' || left <= 0) {
+      const mayCome = failureOf(error) === 'away' && !(error instanceof TlsError);
+      if (this.#ticket === undefined || !mayCome || left <= 0) {
         this.#giveUp();
         throw error;
       }

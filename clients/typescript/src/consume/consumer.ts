@@ -1,7 +1,10 @@
 import { follow } from '../time/follow.js';
 import { pause } from '../time/pause.js';
 import type { Base } from '../words/base.js';
+import { messageOf } from '../words/failure.js';
+import { Insiders, outside, type Run } from '../words/insiders.js';
 import { checkEndOptions, functionNeeded } from '../words/option-checks.js';
+import { runAlone } from '../words/run-alone.js';
 import type { AcquireCall, Delivery } from '../words/worker-words.js';
 import { Asking } from './asking.js';
 import {
@@ -23,7 +26,7 @@ export interface StopOptions {
 export interface Consumer {
   /**
    * Resolves when it has stopped. Rejects, after what runs has ended, when it cannot go on: the sidecar refuses its Acquire
-   * (a bad name, no permission), or `onError` throws. Nobody listening, the process ends, as with every rejection.
+   * (a bad name, no permission). Nobody listening, the process ends, as with every rejection.
    */
   readonly done: Promise<void>;
   /** Resolves when `done` is settled, however that was. */
@@ -32,7 +35,9 @@ export interface Consumer {
   readonly held: number;
   /**
    * Takes no more turns, lets handlers finish, releases what was delivered and not started. Resolves when nothing runs, at
-   * the latest three seconds after `timeout`. A second call waits for the first; the shorter timeout counts.
+   * the latest three seconds after `timeout`. A second call waits for the first; the shorter timeout counts. A handler of
+   * this consumer waits for the other handlers alone. On Node 20 and 22 a handler is known only until its first `await`: after
+   * that it waits for itself, and is cut off.
    *
    * @throws ConsumerStoppedError when handlers were cut off: they had no time to end, and their items went back. `onError` and
    * the log are told of each, so nobody has to look at this
@@ -56,20 +61,24 @@ const AFTER_ABORT = 800;
  * Takes turns with items, never more than `concurrency` at once, and hands each to the handler. What the handler returns is
  * the result of its items (Ack); what it throws gives them back (Nack). A turn that is lost aborts its handler and is
  * settled by nobody.
+ *
+ * @param insiders its handlers
  */
 export function consume(
   base: Base,
   queues: string | readonly string[],
   handler: WorkHandler,
   options: ConsumeOptions = {},
+  insiders = new Insiders(),
 ): Consumer {
   functionNeeded('the handler', handler);
-  return new Consumption(base, settingsOf(queues, options), handler, options.signal);
+  return new Consumption(base, settingsOf(queues, options), handler, options.signal, insiders);
 }
 
 class Consumption implements Consumer {
   readonly done: Promise<void>;
   readonly ended: Promise<void>;
+  readonly #insiders: Insiders;
   readonly #base: Base;
   readonly #settings: ConsumeSettings;
   readonly #around: Surroundings;
@@ -82,6 +91,10 @@ class Consumption implements Consumer {
   #asked = 0;
   #isAcquiring = false;
   #hasEnded = false;
+  #hasIgnored = false;
+  /** Handlers that wait for {@link stop}. */
+  readonly #stoppers = new Set<Run>();
+  readonly #othersEnded: Promise<void>;
   /** Handlers that had no time to end. */
   #cutOff = 0;
   #fatal: { readonly error: unknown } | undefined;
@@ -90,9 +103,17 @@ class Consumption implements Consumer {
   #resolve: () => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
   #resolveEnded: () => void = () => undefined;
+  #resolveOthers: () => void = () => undefined;
   readonly #unfollow: () => void;
 
-  constructor(base: Base, settings: ConsumeSettings, handler: WorkHandler, signal: AbortSignal | undefined) {
+  constructor(
+    base: Base,
+    settings: ConsumeSettings,
+    handler: WorkHandler,
+    signal: AbortSignal | undefined,
+    insiders: Insiders,
+  ) {
+    this.#insiders = insiders;
     this.#base = base;
     this.#settings = settings;
     this.#asking = new Asking(base, settings, this.#stopping.signal, {
@@ -103,9 +124,11 @@ class Consumption implements Consumer {
       base,
       settings,
       handler,
+      insiders,
       next: () => this.#next(),
       taken: (what) => this.#take(what),
       trouble: (error, stage, work) => this.#trouble(error, stage, work),
+      ignored: (why, work) => this.#ignored(why, work),
     };
     this.done = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -113,6 +136,9 @@ class Consumption implements Consumer {
     });
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
+    });
+    this.#othersEnded = new Promise((resolve) => {
+      this.#resolveOthers = resolve;
     });
     const stop = (): void => this.#begin(DEFAULT_STOP);
     this.#unfollow = signal?.aborted === false ? follow(signal, stop) : () => undefined;
@@ -133,12 +159,20 @@ class Consumption implements Consumer {
 
   async #stop(options: StopOptions): Promise<void> {
     checkEndOptions('the options of stop', options);
+    const { caller } = this.#insiders;
     this.#begin(options.timeout ?? DEFAULT_STOP);
     // Only `done` rejects with the reason why it could not go on: a rejection of `done` stays unhandled when only stop is awaited.
-    await this.ended;
+    await (caller === undefined ? this.ended : this.#othersOver(caller));
     if (this.#cutOff === 0) return;
     const what = this.#cutOff === 1 ? '1 handler' : `${this.#cutOff} handlers`;
     throw new ConsumerStoppedError(`the consumer was stopped and cut off ${what}; what they had went back`);
+  }
+
+  /** Resolves when nothing runs but handlers that wait for this, too. */
+  async #othersOver(handler: Run): Promise<void> {
+    this.#stoppers.add(handler);
+    this.#endIfIdle();
+    await this.#othersEnded;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -208,15 +242,24 @@ class Consumption implements Consumer {
   }
 
   #trouble(error: unknown, stage: Stage, work: Work | undefined): void {
-    try {
-      this.#settings.onError(error, { stage, work });
-    } catch (thrown) {
-      this.#fail(thrown);
-    }
+    runAlone(
+      () => outside(() => this.#settings.onError(error, { stage, work })),
+      (thrown) => this.#base.log?.warn('keyturn: onError threw', { stage, error: messageOf(thrown) }),
+    );
+  }
+
+  /** Once: every handler returns the same. */
+  #ignored(why: string, { queue, key, token, attempt }: Work): void {
+    if (this.#hasIgnored) return;
+    this.#hasIgnored = true;
+    const what = 'what a handler returned is no result, and is ignored';
+    this.#base.log?.warn(`keyturn: ${what}`, { queue, key, token, attempt, why });
   }
 
   /** It cannot go on: what runs may finish, then `done` says why. */
   #fail(error: unknown): void {
+    if (this.#fatal === undefined)
+      this.#base.log?.warn('keyturn: a consumer ends', { queues: this.#settings.queues, error: messageOf(error) });
     this.#fatal ??= { error };
     this.#begin(DEFAULT_STOP);
   }
@@ -245,8 +288,10 @@ class Consumption implements Consumer {
   }
 
   #endIfIdle(): void {
-    const isIdle = this.#workers.size === 0 && this.#releasing.size === 0 && this.#asked === 0;
-    if (this.#isStopping && isIdle) this.#end();
+    if (!this.#isStopping || this.#releasing.size > 0 || this.#asked > 0) return;
+    if (this.#workers.size === 0) return this.#end();
+    const stoppers = [...this.#stoppers].filter(({ hasEnded }) => !hasEnded);
+    if (this.#workers.size === stoppers.length) this.#resolveOthers();
   }
 
   #end(): void {
@@ -255,6 +300,7 @@ class Consumption implements Consumer {
     this.#unfollow();
     if (this.#fatal === undefined) this.#resolve();
     else this.#reject(this.#fatal.error);
+    this.#resolveOthers();
     this.#resolveEnded();
   }
 }

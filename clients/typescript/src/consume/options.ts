@@ -10,14 +10,13 @@ import {
 } from '../words/option-checks.js';
 import { shown } from '../words/values.js';
 import type { DeliveredItem } from '../words/worker-words.js';
-import type { Handled } from './verdict.js';
 
 /** A turn with its items, as a handler gets it. */
 export interface Work {
   readonly queue: string;
   /** Empty for a keyless item. */
   readonly key: string;
-  /** Grows with every turn of the queue: let what you write to refuse a smaller one than it has seen. */
+  /** Grows with every turn of the key: let what you write to refuse a smaller one of the same key. */
   readonly token: number;
   /** Which try of the first item this is, from 1. */
   readonly attempt: number;
@@ -29,13 +28,17 @@ export interface Work {
   readonly signal: AbortSignal;
 }
 
-export type WorkHandler = (work: Work) => Handled | PromiseLike<Handled>;
+/**
+ * What it returns is the result of the items: bytes as they are, nothing (`undefined`) as none, everything else as JSON; with
+ * follow-ups, `done(value, { followUps })`. A promise is waited for.
+ */
+export type WorkHandler = (work: Work) => unknown;
 
 /** Where something went wrong. */
 export type Stage =
   /** No turns could be taken; it is tried again. */
   | 'acquire'
-  /** The handler threw, or returned what it may not; the items are given back. */
+  /** The handler threw; the items are given back. */
   | 'handler'
   /** The turn was lost before it could be settled: the items are somebody else's. */
   | 'turn_lost'
@@ -43,7 +46,7 @@ export type Stage =
   | 'settle'
   /** Items became dead letters: nobody works on them any more until they are redriven. */
   | 'dead_letter'
-  /** A stop ran out of time and cut the handler off: its items went back, no attempt is counted. */
+  /** A stop ran out of time and cut the handler off: its items go back without counting an attempt, unless its turn was lost. */
   | 'stop';
 
 export interface Trouble {
@@ -69,7 +72,7 @@ export interface ConsumeOptions {
   readonly consumerId?: string | undefined;
   /** Aborting is the same as {@link Consumer.stop}. */
   readonly signal?: AbortSignal | undefined;
-  /** Told of everything that went wrong and does not end the consumer: for the log. What it throws ends the consumer. */
+  /** Called for everything that goes wrong and does not end the consumer. An error that it throws is a warning in the log. */
   readonly onError?: ((error: unknown, trouble: Trouble) => void) | undefined;
 }
 

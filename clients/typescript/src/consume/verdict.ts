@@ -3,8 +3,9 @@ import { TextDecoder, TextEncoder, toUSVString } from 'node:util';
 import { copied } from '../words/copied.js';
 import { messageOf } from '../words/failure.js';
 import { checkItem } from '../words/item-check.js';
-import { headerPairs } from '../words/item-size.js';
-import { shown as shownValue } from '../words/values.js';
+import { headerPairs, LARGEST_MESSAGE, sizeOf } from '../words/item-size.js';
+import { optionsNeeded, textNeeded, wrongSetting } from '../words/option-checks.js';
+import { shown } from '../words/values.js';
 import type { Bytes, ItemCall, NackKind } from '../words/worker-words.js';
 
 export interface FollowUp {
@@ -13,17 +14,46 @@ export interface FollowUp {
   readonly item: ItemCall;
 }
 
-/** More than a result. */
-export interface Outcome {
-  /** For Await and for the items' idempotency keys, up to 1 MiB. */
-  readonly result?: Bytes | undefined;
+export interface DoneOptions {
   /** Up to 1,000 items, submitted in the same step: the end of this turn and they, or neither. */
   readonly followUps?: readonly FollowUp[] | undefined;
 }
 
-/** What a handler may return: nothing, the result of the items, or more. */
-// biome-ignore lint/suspicious/noConfusingVoidType: a function that is declared to return nothing is a handler too
-export type Handled = Bytes | Outcome | undefined | void;
+const DONE = Symbol.for('@keyturn/client done');
+
+/** What a handler returns that has follow-ups: made by {@link done}. */
+export class Done {
+  /** An application may have the client twice. */
+  readonly [DONE] = true;
+
+  private constructor(
+    readonly value: unknown,
+    readonly followUps: readonly FollowUp[],
+  ) {}
+
+  /** @throws KeyturnError (INVALID_ARGUMENT) that names what is wrong */
+  static of(value: unknown, options: DoneOptions): Done {
+    optionsNeeded('the options of done', options, { followUps: true });
+    const { followUps = [] } = options;
+    if (!Array.isArray(followUps)) throw wrongSetting(`followUps is ${shown(followUps)}; needed is an array`);
+    if (value instanceof Promise) throw wrongSetting('the value of done is a promise; needed is what it resolves to');
+    for (const [at, { queue, item }] of followUps.entries()) {
+      textNeeded(`followUps[${at}].queue`, queue);
+      checkItem(item, 'followUps', at, '.item');
+    }
+    return new Done(value, followUps);
+  }
+}
+
+/**
+ * The work is done, with more than a result: `return done(value, { followUps })`.
+ *
+ * @param value the result, as a handler returns it: bytes as they are, nothing as none, everything else as JSON
+ * @throws KeyturnError (INVALID_ARGUMENT) that names the follow-up that is wrong
+ */
+export function done(value?: unknown, options: DoneOptions = {}): Done {
+  return Done.of(value, options);
+}
 
 export interface GivenBackOptions extends ErrorOptions {
   /** How many items from the first are finished nevertheless. Unset: none. */
@@ -84,18 +114,52 @@ export type Verdict =
       readonly error: string;
     };
 
-/** @throws TypeError, or KeyturnError for an item, for what a handler may not return */
-export function verdictOf(handled: Handled, newId: () => string): Verdict {
-  if (handled === undefined) return { call: 'ack', result: undefined, followUps: [] };
-  if (handled instanceof Uint8Array) return { call: 'ack', result: copied(handled), followUps: [] };
-  if (!isOutcome(handled)) throw new TypeError(`the handler returned ${shown(handled)}; ${ALLOWED}`);
-  if (handled.result !== undefined && !(handled.result instanceof Uint8Array))
-    throw new TypeError(`the handler returned a result that is ${shownValue(handled.result)}; allowed are bytes`);
-  const followUps = (handled.followUps ?? []).map(({ queue, item }, at) => {
-    checkItem(item, 'followUps', at, '.item');
-    return { queue, item: { ...ownItem(item), itemId: item.itemId || newId() } };
-  });
-  return { call: 'ack', result: handled.result && copied(handled.result), followUps };
+/** What the contract allows for a result, and of follow-ups. */
+const LARGEST_RESULT = 1_048_576;
+const MOST_FOLLOW_UPS = 1_000;
+
+/**
+ * @param handled what the handler returned
+ * @param ignored gets the reason why a value has no result: JSON cannot say it
+ * @throws DeadLetter for what can never be sent: another attempt would return the same
+ */
+export function verdictOf(handled: unknown, newId: () => string, ignored: (why: string) => void): Verdict {
+  const { value, followUps } = isDone(handled) ? handled : { value: handled, followUps: [] };
+  if (followUps.length > MOST_FOLLOW_UPS)
+    throw new DeadLetter(`there are ${followUps.length} follow-ups; at most ${MOST_FOLLOW_UPS}`);
+  const result = resultOf(value, ignored);
+  const bytes = followUps.reduce((sum, { item }) => sum + sizeOf(item), result?.length ?? 0);
+  if (result !== undefined && result.length > LARGEST_RESULT)
+    throw new DeadLetter(`the result takes ${result.length} bytes; at most ${LARGEST_RESULT}`);
+  if (bytes > LARGEST_MESSAGE)
+    throw new DeadLetter(
+      `the result and the follow-ups take ${bytes} bytes; at most ${LARGEST_MESSAGE} fit into one Ack`,
+    );
+  const own = followUps.map(({ queue, item }) => ({
+    queue,
+    item: { ...ownItem(item), itemId: item.itemId || newId() },
+  }));
+  return { call: 'ack', result, followUps: own };
+}
+
+function isDone(value: unknown): value is Done {
+  return typeof value === 'object' && value !== null && DONE in value;
+}
+
+function resultOf(value: unknown, ignored: (why: string) => void): Bytes | undefined {
+  if (value === undefined) return undefined;
+  if (value instanceof Uint8Array) return copied(value);
+  if (value instanceof ArrayBuffer) return copied(new Uint8Array(value));
+  if (ArrayBuffer.isView(value)) return copied(new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
+  try {
+    // Of a function or a symbol it makes nothing, whatever its type says.
+    const json: string | undefined = JSON.stringify(value);
+    if (json !== undefined) return new TextEncoder().encode(json);
+    ignored(`JSON cannot say a ${typeof value}`);
+  } catch (error) {
+    ignored(messageOf(error));
+  }
+  return undefined;
 }
 
 /** The handler has ended, and may use again what it returned; the Ack may be sent once more. */
@@ -106,19 +170,6 @@ function ownItem({ payload, headers, after, ...rest }: ItemCall): ItemCall {
     ...(headers === undefined ? {} : { headers: new Map(headerPairs(headers)) }),
     ...(after === undefined ? {} : { after: after.map((ref) => ({ ...ref })) }),
   };
-}
-
-const ALLOWED = 'allowed are nothing, bytes (the result), or an object of result and followUps';
-
-/** A misspelt name would lose what it names. */
-function isOutcome(value: unknown): value is Outcome {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return Object.keys(value).every((name) => name === 'result' || name === 'followUps');
-}
-
-function shown(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return `${typeof value} ${String(value)}`;
-  return Array.isArray(value) ? 'an array' : `an object of ${Object.keys(value).join(', ')}`;
 }
 
 /** @param items how many the turn has: `done` is never more */

@@ -8,11 +8,12 @@ import type { Base } from '../words/base.js';
 import type { HeldTurn } from '../words/calls.js';
 import { KeyturnError } from '../words/errors.js';
 import { failureOf, messageOf } from '../words/failure.js';
+import type { Insiders } from '../words/insiders.js';
 import type { LogDetails } from '../words/logger.js';
 import type { TraceSpan } from '../words/tracing.js';
 import type { AcquireCall, DeliveredItem, Delivery } from '../words/worker-words.js';
 import type { ConsumeSettings, Stage, Work, WorkHandler } from './options.js';
-import { type Handled, Release, shortened, type Verdict, verdictOf, verdictOnError } from './verdict.js';
+import { Release, RetryLater, shortened, type Verdict, verdictOf, verdictOnError } from './verdict.js';
 
 export interface Next {
   readonly deliveries: readonly Delivery[];
@@ -23,15 +24,25 @@ export interface Surroundings {
   readonly base: Base;
   readonly settings: ConsumeSettings;
   readonly handler: WorkHandler;
+  readonly insiders: Insiders;
   /** What an Ack that is sent now shall take along. */
   next(): AcquireCall | undefined;
   /** It did. */
   taken(what: Next): void;
   trouble(error: unknown, stage: Stage, work: Work): void;
+  /** A handler returned what no result can be made of. */
+  ignored(why: string, work: Work): void;
 }
 
 /** How long the giving back of a turn at a stop may take, ms. */
 const RELEASING = 2_000;
+const CUT_OFF = 'a stop cut off a handler; its items go back without counting an attempt';
+/** Whether an attempt is counted is the sidecar's to say: for a worker that was silent it does. */
+const CUT_OFF_LOST = 'a stop cut off a handler whose turn was lost';
+const MAY_WAIT =
+  'the handler did not end. A handler that awaits close or stop itself waits for its own end: begin a shutdown elsewhere';
+const NOT_BACK =
+  'the items of a handler that was cut off could not be given back; the end of its turn counts an attempt';
 
 export class Worker {
   readonly #around: Surroundings;
@@ -58,16 +69,16 @@ export class Worker {
 
   /** Resolves when the handler has ended and the turn is settled, or cannot be. Never rejects. */
   run(): Promise<void> {
-    this.#over ??= this.#run();
+    this.#over ??= this.#run().catch((error: unknown) => this.#trouble(error, 'settle'));
     return this.#over;
   }
 
   async #run(): Promise<void> {
-    const { base, settings, handler } = this.#around;
+    const { base, settings, handler, insiders } = this.#around;
     const { clock } = base.transport;
     const span = base.tracing?.attempt(this.#delivery);
     this.#span = span;
-    const work = () => handler(this.#work);
+    const work = () => insiders.run(() => handler(this.#work));
     const traced = span === undefined ? work : () => span.run(work);
     try {
       const ending = await runUnder(clock, this.#held, this.#stop, settings.maxHold, traced);
@@ -96,8 +107,9 @@ export class Worker {
   async giveUp(): Promise<void> {
     if (this.#isSettling) return this.#waitFor(RELEASING);
     this.#isGivenUp = true;
-    this.#cutOff(this.#stopped?.reason);
-    await release(this.#around.base, this.#delivery);
+    this.#cutOff(this.#stopped?.reason, { hint: MAY_WAIT });
+    const isBack = await release(this.#around.base, this.#delivery);
+    if (!isBack && !this.#held.lost) this.#warn(NOT_BACK, {});
     this.#held.release();
   }
 
@@ -115,9 +127,9 @@ export class Worker {
     this.#around.trouble(error, stage, this.#work);
   }
 
-  #cutOff(reason: unknown): void {
+  #cutOff(reason: unknown, details: LogDetails = {}): void {
     this.#isCutOff = true;
-    this.#warn('a stop cut off a handler; its items went back, no attempt is counted', {});
+    this.#warn(this.#held.lost ? CUT_OFF_LOST : CUT_OFF, details);
     this.#trouble(reason, 'stop');
   }
 
@@ -133,7 +145,7 @@ export class Worker {
     this.#around.base.log?.warn(`keyturn: ${what}`, { queue, key, token, attempt, ...details });
   }
 
-  async #finish(ending: Ending<Handled>): Promise<void> {
+  async #finish(ending: Ending<unknown>): Promise<void> {
     this.#isSettling = true;
     if (ending.kind === 'lost') return this.#trouble(ending.error, 'turn_lost');
     const verdict = ending.kind === 'done' ? this.#accept(ending.value) : this.#reject(ending.error);
@@ -145,9 +157,10 @@ export class Worker {
     }
   }
 
-  #accept(value: Handled): Verdict {
+  #accept(value: unknown): Verdict {
     try {
-      return this.#stamped(verdictOf(value, this.#around.base.newId));
+      const ignored = (why: string) => this.#around.ignored(why, this.#work);
+      return this.#stamped(verdictOf(value, this.#around.base.newId, ignored));
     } catch (error) {
       return this.#reject(error);
     }
@@ -164,12 +177,14 @@ export class Worker {
     return { ...verdict, followUps };
   }
 
-  #reject(error: unknown): Verdict {
+  #reject(thrown: unknown): Verdict {
+    const error = readable(thrown);
     const verdict = verdictOnError(error, this.#delivery.items.length);
     if (this.#stopped !== undefined && verdict.call === 'nack' && verdict.kind === 'retry') {
       this.#cutOff(this.#stopped.reason);
       return { ...verdict, kind: 'release', delay: undefined };
     }
+    if (verdict.call === 'nack' && verdict.kind === 'retry') this.#warn('an attempt failed', failureDetails(error));
     this.#trouble(error, 'handler');
     return verdict;
   }
@@ -232,6 +247,31 @@ export class Worker {
   }
 }
 
+/** Of what can be thrown a revoked proxy throws when it is asked what it is. */
+function readable(thrown: unknown): unknown {
+  try {
+    void (thrown instanceof Error);
+    return thrown;
+  } catch {
+    return new Error('what was thrown cannot be read');
+  }
+}
+
+/** Characters: a stack may be endless. */
+const LONGEST_STACK = 2_000;
+
+function failureDetails(error: unknown): LogDetails {
+  const said = { error: shortened(messageOf(error)) };
+  try {
+    if (!(error instanceof Error) || error instanceof RetryLater) return said;
+    // Whatever they are said to be, a program may put anything there.
+    const { name, stack }: { name: unknown; stack?: unknown } = error;
+    return { ...said, type: String(name), stack: String(stack).slice(0, LONGEST_STACK) };
+  } catch {
+    return said;
+  }
+}
+
 function workOf({ turn, items }: Delivery, item: DeliveredItem, stop: StopSignal): Work {
   const { queue, key, token, attempt } = turn;
   return {
@@ -251,9 +291,12 @@ function isAtMostOnce(error: unknown): boolean {
   return error instanceof KeyturnError && error.reason === 'AT_MOST_ONCE';
 }
 
-/** Gives a turn back that no handler works on. If that fails, the turn ends with its lease or its session. */
-export async function release(base: Base, { turn }: Delivery): Promise<void> {
+/** Gives a turn back that no handler works on. False: that failed, and the turn ends with its lease or its session. */
+export async function release(base: Base, { turn }: Delivery): Promise<boolean> {
   const { queue, key, token } = turn;
   const call = { queue, key, token, kind: 'release', error: 'the consumer stopped' } as const;
-  await base.transport.nack(call, { timeout: RELEASING }).catch(() => undefined);
+  return base.transport.nack(call, { timeout: RELEASING }).then(
+    () => true,
+    () => false,
+  );
 }

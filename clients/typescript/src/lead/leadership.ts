@@ -1,9 +1,10 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { BackOff } from '../retry/back-off.js';
-import { type Clock, type Random, runAlone } from '../time/clock.js';
+import type { Clock, Random } from '../time/clock.js';
 import type { KeyturnError } from '../words/errors.js';
+import { Insiders } from '../words/insiders.js';
 import type { LeadNews, LeadSaying, Predecessor, TermLoss } from '../words/leader-words.js';
 import type { Logger } from '../words/logger.js';
+import { runAlone } from '../words/run-alone.js';
 import type { Bytes } from '../words/worker-words.js';
 import type { LeadLink, LinkedCandidacy } from './lead-link.js';
 import { type LeaderCareer, type LeadSettings, stateOf } from './options.js';
@@ -20,9 +21,6 @@ const WAITING: ReadonlySet<Term['phase']> = new Set(['confirmed_not', 'inaugurat
 /** What was said at the end of a term and is not confirmed yet. */
 type Farewell = Extract<LeadSaying, { readonly say: 'handed_over' }>;
 
-/** Whose phase runs what runs now. */
-const OFFICE = new AsyncLocalStorage<{ readonly of: Leadership; isOver: boolean }>();
-
 /** A worker that stands, and leads when its turn comes, until it is stopped. */
 export class Leadership implements LinkedCandidacy, TermHost {
   readonly clock: Clock;
@@ -38,6 +36,8 @@ export class Leadership implements LinkedCandidacy, TermHost {
   #isStopping = false;
   #isOver = false;
   #position: number | undefined;
+  /** Its phases: so few that a store costs little on every Node. */
+  readonly #phases = new Insiders(true);
 
   constructor(
     readonly group: string,
@@ -91,8 +91,12 @@ export class Leadership implements LinkedCandidacy, TermHost {
    */
   async stop(options: { readonly timeout?: number | undefined } = {}): Promise<void> {
     const end = this.end(options);
-    const office = OFFICE.getStore();
-    if (office?.of !== this || office.isOver) await end;
+    if (!this.isCalledInside) await end;
+  }
+
+  /** Whether a phase that runs calls this. */
+  get isCalledInside(): boolean {
+    return this.#phases.caller !== undefined;
   }
 
   /** The same, and waits for it in any case. */
@@ -195,7 +199,7 @@ export class Leadership implements LinkedCandidacy, TermHost {
 
   async #inaugurate(term: Term): Promise<void> {
     try {
-      await this.#run(() => this.career.inaugurate?.(term.number, term.predecessor, term.signal));
+      await this.#phases.run(() => this.career.inaugurate?.(term.number, term.predecessor, term.signal));
     } catch (error) {
       this.log?.warn?.('keyturn: an inauguration failed', { group: this.group, error: String(error) });
       term.phase = 'ended';
@@ -206,15 +210,6 @@ export class Leadership implements LinkedCandidacy, TermHost {
     term.phase = 'inaugurated';
     if (term.asked !== undefined) return this.#leaveOffice(term);
     this.#say({ say: 'inaugurated', term: term.number });
-  }
-
-  async #run<T>(phase: () => T | Promise<T>): Promise<T> {
-    const office = { of: this, isOver: false };
-    try {
-      return await OFFICE.run(office, phase);
-    } finally {
-      office.isOver = true;
-    }
   }
 
   #execute(number: number): void {
@@ -229,7 +224,7 @@ export class Leadership implements LinkedCandidacy, TermHost {
     const work = { progress: () => term.progress(), lost: term.lost };
     let failed = false;
     try {
-      await this.#run(() => this.career.execute(term.number, term.signal, work));
+      await this.#phases.run(() => this.career.execute(term.number, term.signal, work));
     } catch (error) {
       failed = !term.signal.aborted || error !== term.signal.reason;
       if (failed) this.log?.warn?.('keyturn: a leader failed', { group: this.group, error: String(error) });
@@ -262,7 +257,7 @@ export class Leadership implements LinkedCandidacy, TermHost {
     let state: Bytes;
     try {
       const left = Math.max(0, until - this.clock.now());
-      state = stateOf(await this.#run(() => this.career.handOver?.(reason, left, term.lost)));
+      state = stateOf(await this.#phases.run(() => this.career.handOver?.(reason, left, term.lost)));
     } catch (error) {
       this.log?.warn?.('keyturn: a hand-over failed', { group: this.group, error: String(error) });
       return this.#finish(term, NOTHING, true);

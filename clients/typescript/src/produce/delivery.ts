@@ -1,7 +1,7 @@
 import { BackOff } from '../retry/back-off.js';
 import { pause } from '../time/pause.js';
 import type { Base } from '../words/base.js';
-import { retryAfterOf } from '../words/failure.js';
+import { failureOf, retryAfterOf } from '../words/failure.js';
 import type { Entry, Settling } from './entry.js';
 import { type HandedOver, handOver, WAIT_FOR_ROOM } from './hand-over.js';
 import type { ProducerSettings } from './options.js';
@@ -52,7 +52,7 @@ export class Delivery {
         if (handed.kind === 'too_many') most = Math.ceil(part.length / 2);
         else if (handed.kind === 'again') {
           error = handed.error;
-          if (handed.isAway) this.#spool?.begin();
+          if (failureOf(error) !== 'cancelled') this.#spool?.begin();
           if (!this.#spool?.isInUse) await this.#pause(backOff.next(retryAfterOf(error)), left);
         } else left = this.#settle(part, left.slice(part.length), handed);
       }

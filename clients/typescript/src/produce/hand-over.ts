@@ -13,8 +13,8 @@ export type HandedOver =
   /** More than the queue can ever hold together. */
   | { readonly kind: 'too_many' }
   | { readonly kind: 'refused'; readonly error: unknown }
-  /** Another try may do. `isAway`: nobody answered, and it may have been accepted. */
-  | { readonly kind: 'again'; readonly error: unknown; readonly isAway: boolean };
+  /** Another try may do: nobody answered, and it may have been accepted; or there is no room now. */
+  | { readonly kind: 'again'; readonly error: unknown };
 
 interface HandOverSettings {
   /** ms until the sidecar is taken to be away, the wait for room not counted. */
@@ -49,7 +49,7 @@ export async function handOver(
   } catch (error) {
     const failure = failureOf(error);
     if (failure === 'refused') return refusal(error, items.length);
-    return { kind: 'again', error, isAway: failure === 'away' };
+    return { kind: 'again', error };
   }
 }
 

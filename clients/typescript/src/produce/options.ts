@@ -1,4 +1,3 @@
-import { runAlone } from '../time/clock.js';
 import { possibleQueue } from '../words/item-limits.js';
 import {
   countWithin,
@@ -8,6 +7,7 @@ import {
   textNeeded,
   wordWithin,
 } from '../words/option-checks.js';
+import { runAlone } from '../words/run-alone.js';
 import { DURABILITIES, type Durability, type ItemCall, type SubmitResult } from '../words/worker-words.js';
 
 /** What became of an item: accepted or declined by the sidecar, or safe on disk until it can be handed over. */
@@ -141,7 +141,7 @@ export function producerSettings(queue: string, options: ProducerOptions): Produ
   return { queue, count, interval, maxItems, maxBytes, whenFull, durability, timeout, onError, spool };
 }
 
-/** It is told from the middle of things that must go on. What it throws is an uncaught error, as that of a listener is. */
+/** The producer goes on whatever the callback does: an error that it throws is a warning of the process. */
 function guarded(onError: ProducerErrorHandler): ProducerErrorHandler {
   return (error, item) => runAlone(() => onError(error, item));
 }

@@ -1,4 +1,4 @@
-/** The way of items over the disk, while the sidecar cannot be reached. */
+/** The way of items over the disk, while the sidecar cannot be reached or has no room. */
 import type { Buffer } from 'node:buffer';
 import { BackOff } from '../retry/back-off.js';
 import { pause } from '../time/pause.js';
@@ -33,7 +33,7 @@ export class SpoolRoute {
   #replaying: Promise<void> | undefined;
   /** What comes is not held back any more until the disk is empty. */
   #isClosing = false;
-  /** The last Submit from disk came through. */
+  /** The last Submit from disk was accepted. */
   #isReachable = false;
   #wakers: (() => void)[] = [];
   #mendAt = Number.NEGATIVE_INFINITY;
@@ -66,7 +66,7 @@ export class SpoolRoute {
     return this.#replaying !== undefined;
   }
 
-  /** The sidecar cannot be reached: what comes goes to disk, until all of it was handed over. */
+  /** The sidecar cannot be reached, or has no room: what comes goes to disk, until all of it was handed over. */
   begin(): void {
     this.#isReachable = false;
     if (this.#closing.signal.aborted) return;
@@ -237,7 +237,7 @@ export class SpoolRoute {
       else if (handed.kind === 'some_refused') left = this.#without(left, handed.errors);
       else if (handed.kind === 'too_many') most = Math.ceil(part.length / 2);
       else {
-        this.#isReachable = handed.kind === 'again' && !handed.isAway;
+        this.#isReachable = false;
         this.wake();
         // It is nothing about the items, so they are kept until somebody has put it right; it is told once.
         if (handed.kind === 'refused' && messageOf(handed.error) !== told) this.#onError(handed.error, undefined);

@@ -2,6 +2,7 @@
 
 import { pause } from '../time/pause.js';
 import type { Base } from '../words/base.js';
+import { TlsError } from '../words/errors.js';
 import { type Failure, failureOf, retryAfterOf } from '../words/failure.js';
 import { BackOff } from './back-off.js';
 
@@ -27,7 +28,8 @@ export async function patiently<T>(base: Base, patience: Patience, ask: (left: n
     } catch (error) {
       // Not before: the caller may make its signal only when it is read.
       const { signal } = patience;
-      if (signal?.aborted || !bears.includes(failureOf(error))) throw error;
+      const isHopeless = error instanceof TlsError || !bears.includes(failureOf(error));
+      if (signal?.aborted || isHopeless) throw error;
       const ms = backOff.next(retryAfterOf(error));
       if (clock.now() + ms >= until) throw error;
       await pause(clock, ms, signal);

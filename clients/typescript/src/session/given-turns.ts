@@ -8,6 +8,8 @@ export class GivenTurn extends Held {
   safeUntil = Number.POSITIVE_INFINITY;
   /** A holder works on it, and will release it. */
   inUse = false;
+  /** Somebody worked on it when it was lost: an attempt that ended by silence. */
+  wasInUse = false;
   /** Lost as unreachable: its holder has ended by then, ms by the clock. */
   endAt = 0;
 

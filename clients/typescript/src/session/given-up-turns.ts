@@ -19,13 +19,14 @@ export class GivenUpTurns {
 
   constructor(
     private readonly clock: Clock,
-    private readonly giveBack: (turn: TurnRef) => void,
+    private readonly giveBack: (given: GivenTurn) => void,
   ) {}
 
   /** @param endAt by then its holder has ended, by the clock */
   add(given: GivenTurn, endAt: number): void {
     if (this.#turns.size >= MOST_GIVEN_UP) return;
     given.endAt = endAt;
+    given.wasInUse = given.inUse;
     this.#turns.set(turnName(given.turn), given);
   }
 
@@ -45,7 +46,7 @@ export class GivenUpTurns {
 
   /** The holder of the turn has come to its end, or has had the time to. */
   ended(given: GivenTurn): void {
-    if (this.#stopping.delete(given)) this.giveBack(given.turn);
+    if (this.#stopping.delete(given)) this.giveBack(given);
   }
 
   /** It was given back. */
@@ -78,6 +79,6 @@ export class GivenUpTurns {
 
   #backAgain(given: GivenTurn): void {
     if (given.inUse && this.clock.now() < given.endAt) this.#stopping.add(given);
-    else this.giveBack(given.turn);
+    else this.giveBack(given);
   }
 }

@@ -1,24 +1,30 @@
 /** The stream of candidacies on grpc-js. */
 import { type ClientDuplexStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
 import type { Connection } from '../connection/connection.js';
+import type { Reach } from '../connection/reach.js';
 import {
   type LeadCommand,
   LeaderServiceClient,
   type LeadRequest,
   type LeadResponse,
 } from '../gen/keyturn/v1/leader.js';
-import type { Security } from '../wire/connection-failure.js';
 import { bytesOf, newsOf, wireCommand } from '../wire/leaders.js';
-import { serviceError } from '../wire/status.js';
+import type { KeyturnError } from '../words/errors.js';
+import { outside } from '../words/insiders.js';
 import type { LeadSaying, LeadStream, LeadStreamHandlers, OpenLeadStream } from '../words/leader-words.js';
 
 /** What the sidecar takes in one message, of commands; and of bytes with room to spare. */
 const COMMANDS = 1_000;
 const MESSAGE_BYTES = 1_048_576;
 
-export function grpcLeadStreams({ address, options, security }: Connection): OpenLeadStream {
+export function grpcLeadStreams({ address, options, reach }: Connection): OpenLeadStream {
   const client = new LeaderServiceClient(address, credentials.createInsecure(), options);
-  return (handlers) => new GrpcLeadStream(client.lead(), handlers, security);
+  return (handlers) =>
+    new GrpcLeadStream(
+      outside(() => client.lead()),
+      handlers,
+      reach,
+    );
 }
 
 class GrpcLeadStream implements LeadStream {
@@ -27,7 +33,7 @@ class GrpcLeadStream implements LeadStream {
   constructor(
     private readonly call: ClientDuplexStream<LeadRequest, LeadResponse>,
     handlers: LeadStreamHandlers,
-    private readonly security: Security,
+    private readonly reach: Reach,
   ) {
     this.#handlers = handlers;
     call.on('data', ({ news }: LeadResponse) => this.#told(news));
@@ -70,8 +76,14 @@ class GrpcLeadStream implements LeadStream {
   }
 
   #ended(end: ServiceError): void {
+    const told = end.code === status.OK ? undefined : this.reach.explained(end);
+    if (told instanceof Promise) void told.then((error) => this.#over(error));
+    else this.#over(told);
+  }
+
+  #over(error: KeyturnError | undefined): void {
     const handlers = this.#handlers;
     this.#handlers = undefined;
-    handlers?.ended(end.code === status.OK ? undefined : serviceError(end, this.security));
+    handlers?.ended(error);
   }
 }

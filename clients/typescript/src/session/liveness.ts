@@ -13,6 +13,8 @@ const PROVE_AFTER = 1 / 3;
 const DEAD_AFTER = 2 / 3;
 /** A connection takes its time: one that is slower than a very short `ttl` is not dead for it. */
 const LEAST_DEAD_MS = 1_000;
+/** So long a process that stood still waits for a proof before it gives its turns up. */
+const ASK_MS = 1_000;
 
 export class Liveness {
   #ttl: number;
@@ -20,6 +22,8 @@ export class Liveness {
   #provedAt = Number.NEGATIVE_INFINITY;
   /** Since when there is anything that needs proof. */
   #busySince = Number.POSITIVE_INFINITY;
+  /** When the process was woken late, and began to ask: nothing is given up before the answer has had its time. */
+  #askedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     ttl: number,
@@ -41,6 +45,16 @@ export class Liveness {
     if (sentAt > this.#provedAt) this.#provedAt = sentAt;
   }
 
+  /**
+   * The process was woken so much later than it should have been, ms: a handler kept it busy, or it was suspended. What comes later
+   * than the margin, and than the moment at which holders get the loss, comes too late to stop anybody in time, so the sidecar is asked
+   * first: it may have kept everything. Once in a silence: a process that is always late would give up nothing.
+   */
+  woke(now: number, late: number): void {
+    const isTooLate = late > this.margin && now >= this.#provedAt + this.#ttl - this.margin;
+    if (isTooLate && this.#provedAt >= this.#askedAt) this.#askedAt = now;
+  }
+
   /** There is something to lose from now on; before, silence meant nothing. */
   busy(now: number): void {
     if (this.#busySince > now) this.#busySince = now;
@@ -57,7 +71,7 @@ export class Liveness {
 
   /** When the holders of turns are told to stop. */
   get stopAt(): number {
-    return this.#provedAt + this.#ttl - this.margin;
+    return Math.max(this.#provedAt + this.#ttl - this.margin, this.#askedAt + ASK_MS);
   }
 
   get proveAt(): number {
@@ -66,7 +80,8 @@ export class Liveness {
 
   /** @param since when the stream began: an older silence is not its fault */
   deadAt(since: number): number {
-    return Math.max(this.#heard, since) + Math.max(this.#ttl * DEAD_AFTER, LEAST_DEAD_MS);
+    const deadAt = Math.max(this.#heard, since) + Math.max(this.#ttl * DEAD_AFTER, LEAST_DEAD_MS);
+    return Math.max(deadAt, this.#askedAt + ASK_MS);
   }
 
   /** When to look at the stream again: to ask for a proof, if none is asked for yet, or to take it for dead. */

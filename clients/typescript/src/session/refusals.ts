@@ -33,8 +33,9 @@ export function silent(): KeyturnError {
   return new KeyturnError('the sidecar does not answer', 'UNAVAILABLE');
 }
 
-export function cancelled(): KeyturnError {
-  return new KeyturnError('the call was called off by its signal', 'CANCELLED');
+/** No stream stood, and none has failed yet. */
+export function unanswered(address: string): KeyturnError {
+  return new KeyturnError(`cannot reach ${address}: no answer yet`, 'UNAVAILABLE');
 }
 
 /** @param failure why there is no stream, if there is none */

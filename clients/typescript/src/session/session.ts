@@ -13,7 +13,7 @@ import type { Renewals } from '../turns/renewals.js';
 import { commandError } from '../wire/status.js';
 import { fromDuration, toDuration } from '../wire/time.js';
 import type { CallSettings, HeldTurn } from '../words/calls.js';
-import { clientClosed, KeyturnError } from '../words/errors.js';
+import { cancelled, clientClosed, KeyturnError } from '../words/errors.js';
 import { checkCallSettings } from '../words/option-checks.js';
 import type { Turn } from '../words/worker-words.js';
 import { type CallCommand, type Outcome, OwnCommand, WorkerCommand } from './command.js';
@@ -23,7 +23,7 @@ import { Liveness } from './liveness.js';
 import type { OpenStream, SessionStream } from './network.js';
 import { OpenCommands } from './open-commands.js';
 import { Outbox } from './outbox.js';
-import { cancelled, isForGood, silent, tooLarge, tooLate } from './refusals.js';
+import { isForGood, silent, tooLarge, tooLate, unanswered } from './refusals.js';
 import type { SessionSettings, Surroundings } from './settings.js';
 import { StreamRecord } from './stream-record.js';
 import { TurnKeeping } from './turn-keeping.js';
@@ -56,7 +56,7 @@ export class Session {
     this.#outbox = new Outbox(this.#open);
     this.#streams = new StreamRecord(settings, surroundings);
     this.#liveness = new Liveness(settings.ttl, settings.margin);
-    this.#alarm = new Alarm(clock, () => this.#wake());
+    this.#alarm = new Alarm(clock, (late) => this.#wake(late));
     const margin = () => this.#liveness.margin;
     this.#turns = new TurnKeeping(clock, renewals, margin, (command) => this.#askOwn(command));
     this.#calls = new WorkerCalls(this.#open, this.#turns, ({ id, leave }) =>
@@ -107,6 +107,11 @@ export class Session {
     // Callers see the last answers after this: a turn that one of them got comes back then.
     this.#clock.soon(() => this.#leaveIfOver());
     return farewell.over;
+  }
+
+  /** Why there is no stream, if there is none. */
+  get #missing(): KeyturnError | undefined {
+    return this.#streams.lastFailure ?? (this.#link.at === 'ready' ? undefined : unanswered(this.#settings.address));
   }
 
   get #sendable(): boolean {
@@ -260,9 +265,10 @@ export class Session {
     this.#farewell?.end(stream);
   }
 
-  #wake(): void {
+  #wake(late: number): void {
     const now = this.#clock.now();
-    this.#calls.expire(now, () => tooLate(this.#streams.lastFailure));
+    this.#liveness.woke(now, late);
+    this.#calls.expire(now, () => tooLate(this.#missing));
     const hasGivenUp = this.#turns.tick(now, this.#liveness.stopAt);
     const link = this.#link;
     // Should the stream be alive after all, the session would keep what was given up here: the next hello tells of it.

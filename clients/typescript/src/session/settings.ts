@@ -10,6 +10,8 @@ import type { OpenLimits } from './open-commands.js';
 export const DEFAULT_BACK_OFF: BackOffSettings = { first: 50, max: 2_000 };
 
 export interface SessionSettings {
+  /** Of the sidecar, for errors. */
+  readonly address: string;
   readonly sessionId: string;
   readonly consumerId: string | undefined;
   /** How long turns outlive a stream, ms. */

@@ -25,6 +25,12 @@ const UNCLAIMED_MS = 10_000;
 const RELEASE_AGAIN_MS = 1_000;
 /** Status code of a call that may be sent again: NO_HOME, STORE_UNAVAILABLE. */
 const UNAVAILABLE = 14;
+/** AT_MOST_ONCE. */
+const FAILED_PRECONDITION = 9;
+/** As if the turn had not been given. */
+const RELEASED = { kind: 'release' } as const;
+/** What the sidecar says of a turn whose worker it does not hear of: an attempt is counted, no matter which side notices first. */
+const SILENT = { kind: 'retry', error: 'the worker was silent for longer than its session lives' } as const;
 
 export class TurnKeeping implements Books {
   readonly #turns = new GivenTurns();
@@ -33,6 +39,8 @@ export class TurnKeeping implements Books {
   readonly #unclaimed = new UnclaimedTurns(UNCLAIMED_MS);
   /** Turns whose release the sidecar refused for now. */
   readonly #unreleased = new UnclaimedTurns(RELEASE_AGAIN_MS);
+  /** Those of them that end as {@link SILENT}. */
+  readonly #silent = new WeakSet<TurnRef>();
   /** Tied turns that a new stream did not tell of, until a Renew does. */
   readonly #uncertain = new Set<GivenTurn>();
   readonly #givenUp: GivenUpTurns;
@@ -48,7 +56,9 @@ export class TurnKeeping implements Books {
     private readonly marginOfLife: () => number,
     private readonly ask: (command: OwnCommand) => void,
   ) {
-    this.#givenUp = new GivenUpTurns(clock, (turn) => this.#giveBack(turn));
+    this.#givenUp = new GivenUpTurns(clock, ({ turn, wasInUse }) => {
+      this.#giveBack(turn, wasInUse && turn.attempt > 0 ? SILENT : RELEASED);
+    });
   }
 
   /** Turns that live as long as the session does. */
@@ -197,7 +207,7 @@ export class TurnKeeping implements Books {
     for (const given of this.#uncertain) if (now >= given.safeUntil) this.lose(given, 'unreachable');
     this.#givenUp.tick(now);
     this.#giveBackUnclaimed(now);
-    for (const turn of this.#unreleased.take(now)) this.#giveBack(turn);
+    for (const turn of this.#unreleased.take(now)) this.#giveBack(turn, this.#silent.has(turn) ? SILENT : RELEASED);
     return isSilent;
   }
 
@@ -308,17 +318,20 @@ export class TurnKeeping implements Books {
   }
 
   /**
-   * Releases the turn, as if it had not been given. Should the release be lost too, the next hello names the turn again. One
-   * that is refused for now is sent again: the session would keep the turn.
+   * Ends the turn. Should that be lost too, the next hello names the turn again. What is refused for now is sent again: the session
+   * would keep the turn. A queue that gives its items once takes no attempt back: it is told that they are released.
    */
-  #giveBack(turn: TurnRef): void {
+  #giveBack(turn: TurnRef, how: typeof RELEASED | typeof SILENT = RELEASED): void {
     const { queue, key, token } = turn;
-    const call = { $case: 'nack', value: wireNack({ queue, key, token, kind: 'release' }) } as const;
+    const call = { $case: 'nack', value: wireNack({ queue, key, token, ...how }) } as const;
     this.ask(
       new OwnCommand(call, (outcome) => {
-        const isRefused = outcome?.$case === 'error' && outcome.value.code === UNAVAILABLE;
-        if (isRefused && !this.#unreleased.isFull) this.#unreleased.add(turn, this.clock.now());
-        else this.#givenUp.remove(turn);
+        const refused = outcome?.$case === 'error' ? outcome.value.code : undefined;
+        if (refused === FAILED_PRECONDITION && how === SILENT) this.#giveBack(turn);
+        else if (refused === UNAVAILABLE && !this.#unreleased.isFull) {
+          this.#unreleased.add(turn, this.clock.now());
+          if (how === SILENT) this.#silent.add(turn);
+        } else this.#givenUp.remove(turn);
       }),
     );
   }

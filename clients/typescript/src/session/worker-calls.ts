@@ -1,11 +1,10 @@
 /** The open calls of the application: how each begins, is given up, is refused, and ends. */
 import { follow } from '../time/follow.js';
 import type { CallSettings } from '../words/calls.js';
-import type { KeyturnError } from '../words/errors.js';
+import { cancelled, type KeyturnError } from '../words/errors.js';
 import { type Command, WorkerCommand } from './command.js';
 import { Deadlines } from './deadlines.js';
 import type { OpenCommands } from './open-commands.js';
-import { cancelled } from './refusals.js';
 import type { TurnKeeping } from './turn-keeping.js';
 
 export class WorkerCalls {

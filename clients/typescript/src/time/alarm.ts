@@ -5,10 +5,10 @@ export class Alarm {
   #at = Number.POSITIVE_INFINITY;
   #callOff: (() => void) | undefined;
 
-  /** @param wake asks again for what is still to come */
+  /** @param wake asks again for what is still to come; `late`: how long after the moment that was asked for, ms */
   constructor(
     private readonly clock: Clock,
-    private readonly wake: () => void,
+    private readonly wake: (late: number) => void,
   ) {}
 
   /** Cheap when it is set for an earlier moment already. */
@@ -25,8 +25,9 @@ export class Alarm {
   }
 
   readonly #ring = (): void => {
+    const late = this.clock.now() - this.#at;
     this.#clear();
-    this.wake();
+    this.wake(late);
   };
 
   #clear(): void {

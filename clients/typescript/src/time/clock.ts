@@ -41,17 +41,6 @@ export const systemClock: Clock = {
 
 export const systemRandom: Random = () => Math.random();
 
-/** Runs what belongs to the application and must end nothing here: what it throws becomes an uncaught error. */
-export function runAlone(task: () => void): void {
-  try {
-    task();
-  } catch (thrown) {
-    process.nextTick(() => {
-      throw thrown;
-    });
-  }
-}
-
 /** For grpc-js, which takes deadlines as instants of the wall clock and turns them back into durations at once. */
 export function deadlineAfter(ms: number): number {
   return Date.now() + ms;

@@ -32,7 +32,7 @@ import type {
   RouteCall,
   RoutedQueue,
 } from '../words/admin-words.js';
-import type { CallSettings, ChangeSettings } from '../words/calls.js';
+import type { CallSettings, ChangeSettings, EvictSettings } from '../words/calls.js';
 import type { ChangeBounds, ChangedItems, ItemChoiceCall, ListDeadLettersCall } from '../words/dead-letter-words.js';
 import { KeyturnError } from '../words/errors.js';
 import type { GetItemCall, ItemReport } from '../words/item-report.js';
@@ -55,8 +55,8 @@ export class AdminCalls {
   readonly #leaders: LeaderServiceClient;
   readonly #calls: OpenCalls;
 
-  constructor({ address, options, security }: Connection) {
-    this.#calls = new OpenCalls(security);
+  constructor({ address, options, reach }: Connection) {
+    this.#calls = new OpenCalls(reach);
     this.#admin = new AdminServiceClient(address, credentials.createInsecure(), options);
     this.#leaders = new LeaderServiceClient(address, credentials.createInsecure(), options);
   }
@@ -99,11 +99,12 @@ export class AdminCalls {
     return admin.itemReport(await this.#calls.ask(client, client.getItem, request, settings));
   }
 
-  async evictHolder(queue: string, key: string, settings?: ChangeSettings): Promise<EvictionView> {
+  /** Takes the turn of a key away. Its items go back without counting an attempt; with `discard` they are discarded in the same step. */
+  async evictHolder(queue: string, key: string, settings?: EvictSettings): Promise<EvictionView> {
     const client = this.#admin;
-    return admin.evictionView(
-      await this.#calls.ask(client, client.evictHolder, { queue, key, ...why(settings) }, own(settings)),
-    );
+    const { discard = false, ...others } = settings ?? {};
+    const asked = { queue, key, discard, ...why(others) };
+    return admin.evictionView(await this.#calls.ask(client, client.evictHolder, asked, own(others)));
   }
 
   /** Ends what only time keeps back: of a key, or of an item wherever it stands. */
@@ -293,7 +294,7 @@ export class AdminCalls {
     try {
       for await (const message of stream) yield admin.eventBatch(message);
     } catch (error) {
-      throw isServiceError(error) ? this.#calls.told(error) : error;
+      throw isServiceError(error) ? await this.#calls.told(error, { signal: settings?.signal }) : error;
     } finally {
       this.#calls.remove(stream);
       settings?.signal?.removeEventListener('abort', cancel);
@@ -330,7 +331,7 @@ export class AdminCalls {
     try {
       for await (const { now } of stream) if (now !== undefined) yield groupInfo(now);
     } catch (error) {
-      throw isServiceError(error) ? this.#calls.told(error) : error;
+      throw isServiceError(error) ? await this.#calls.told(error, { signal: settings?.signal }) : error;
     } finally {
       this.#calls.remove(stream);
       settings?.signal?.removeEventListener('abort', cancel);

@@ -29,10 +29,10 @@ export class Leaving {
   #isClosing = false;
 
   constructor(
-    { address, options, security }: Connection,
+    { address, options, reach }: Connection,
     private readonly clock: Clock,
   ) {
-    this.#calls = new OpenCalls(security);
+    this.#calls = new OpenCalls(reach);
     this.#coordinator = new CoordinatorServiceClient(address, credentials.createInsecure(), options);
   }
 

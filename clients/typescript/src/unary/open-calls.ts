@@ -1,12 +1,17 @@
 /** Unary calls as promises, each with its deadline and its signal. */
-import { type CallOptions, type Client, type ClientUnaryCall, Metadata, type ServiceError } from '@grpc/grpc-js';
-import { deadlineAfter, LONGEST_TIMEOUT_MS } from '../time/clock.js';
+import {
+  type CallOptions,
+  type Client,
+  type ClientUnaryCall,
+  connectivityState,
+  Metadata,
+  type ServiceError,
+} from '@grpc/grpc-js';
+import type { Reach } from '../connection/reach.js';
+import { deadlineAfter, LONGEST_TIMEOUT_MS, systemClock } from '../time/clock.js';
 import { follow } from '../time/follow.js';
-import type { Security } from '../wire/connection-failure.js';
-import { serviceError } from '../wire/status.js';
 import { type CallSettings, GRACE_MS } from '../words/calls.js';
-import type { KeyturnError } from '../words/errors.js';
-import { clientClosed } from '../words/errors.js';
+import { cancelled, clientClosed, type KeyturnError } from '../words/errors.js';
 import { checkCallSettings } from '../words/option-checks.js';
 
 type Done<M> = (error: ServiceError | null, message: M) => void;
@@ -17,12 +22,18 @@ interface Cancellable {
   cancel(): void;
 }
 
+interface CallLife {
+  readonly signal?: AbortSignal | undefined;
+  /** By the system's clock, ms. `undefined` without a deadline. */
+  readonly until?: number;
+}
+
 /** The unary calls and the streams of a client that are open. */
 export class OpenCalls {
   readonly #open = new Set<Cancellable>();
   #closed = false;
 
-  constructor(private readonly security: Security = 'plain') {}
+  constructor(private readonly reach: Reach) {}
 
   /** @throws KeyturnError */
   ask<Q, M>(
@@ -38,11 +49,13 @@ export class OpenCalls {
       const timeout = Math.min(settings?.timeout ?? wait + GRACE_MS, LONGEST_TIMEOUT_MS);
       const signal = settings?.signal;
       const deadline = deadlineAfter(timeout);
-      const call = method.call(client, request, new Metadata(), { deadline }, (error, message) => {
+      const until = systemClock.now() + timeout;
+      const call = method.call(client, request, new Metadata(), { deadline }, async (error, message) => {
         this.#open.delete(call);
         unfollow?.();
-        if (error) reject(this.#closed ? clientClosed() : this.told(error));
-        else resolve(message);
+        if (error) return reject(await this.#failure(error, client, { signal, until }));
+        this.reach.stands();
+        resolve(message);
       });
       this.#open.add(call);
       if (signal?.aborted) call.cancel();
@@ -50,9 +63,35 @@ export class OpenCalls {
     });
   }
 
-  /** The error of a call or of a stream. */
-  told(error: ServiceError): KeyturnError {
-    return serviceError(error, this.security);
+  async #failure(error: ServiceError, client: Client, life: CallLife): Promise<KeyturnError> {
+    if (this.#closed) return clientClosed();
+    const told = await this.told(error, life);
+    const isMissing = client.getChannel().getConnectivityState(false) !== connectivityState.READY;
+    return told.code === 'DEADLINE_EXCEEDED' && isMissing ? this.reach.overdue(told) : told;
+  }
+
+  /** The error of a call or of a stream. It takes no longer than the call may. */
+  async told(error: ServiceError, life: CallLife): Promise<KeyturnError> {
+    const told = this.reach.explained(error);
+    return told instanceof Promise ? this.#inTime(told, () => this.reach.unprobed(error), life) : told;
+  }
+
+  #inTime(told: Promise<KeyturnError>, late: () => KeyturnError, { signal, until }: CallLife): Promise<KeyturnError> {
+    if (signal?.aborted) return Promise.resolve(cancelled());
+    return new Promise((resolve) => {
+      const end = (error: KeyturnError): void => {
+        this.#open.delete(waiting);
+        unfollow?.();
+        callOff?.();
+        resolve(error);
+      };
+      const waiting = { cancel: () => end(this.#closed ? clientClosed() : cancelled()) };
+      const unfollow = signal && follow(signal, waiting.cancel);
+      const left = until === undefined ? undefined : Math.max(0, until - systemClock.now());
+      const callOff = left === undefined ? undefined : systemClock.after(left, () => end(late()));
+      this.#open.add(waiting);
+      void told.then(end);
+    });
   }
 
   /** @throws KeyturnError when the client is closed */

@@ -60,9 +60,9 @@ export class UnaryTransport implements Transport {
   #closed: Promise<void> | undefined;
 
   constructor({ connection, clock, consumerId, margin }: UnaryOptions) {
-    const { address, options, security } = connection;
-    this.#calls = new OpenCalls(security);
-    this.#endings = new OpenCalls(security);
+    const { address, options, reach } = connection;
+    this.#calls = new OpenCalls(reach);
+    this.#endings = new OpenCalls(reach);
     this.#leaving = new Leaving(connection, clock);
     this.clock = clock;
     this.#coordinator = new CoordinatorServiceClient(address, credentials.createInsecure(), options);

@@ -174,6 +174,8 @@ function policyInfo(message: wire.Policy): PolicyInfo {
     idempotencyTtl: optionalMs(message.idempotencyTtl),
     resultTtl: optionalMs(message.resultTtl),
     flushInterval: optionalMs(message.flushInterval),
+    group: unlessEmpty(message.group),
+    slowHold: optionalMs(message.slowHold),
   };
 }
 
@@ -269,6 +271,7 @@ export function evictionView(message: wire.EvictHolderResponse): EvictionView {
     token: fromWireToken(message.token),
     consumerId: message.consumerId,
     itemsReturned: message.itemsReturned,
+    itemsDiscarded: message.itemsDiscarded,
     state: stateOf(message.state),
   };
 }
@@ -277,7 +280,7 @@ export function limitsView(message: wire.SetLimitsResponse): LimitsView {
   return { rate: message.rate, maxInFlight: unlessZero(message.maxInFlight) };
 }
 
-const DEATH_CAUSES: readonly DeathCause[] = ['max_attempts', 'refused', 'dependency'];
+const DEATH_CAUSES: readonly DeathCause[] = ['max_attempts', 'max_crashes', 'refused', 'dependency'];
 
 export function deadLetterPage(message: wire.ListDeadLettersResponse): DeadLetterPage {
   const deadLetters = message.deadLetters.map((letter) => ({

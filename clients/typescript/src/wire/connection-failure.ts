@@ -3,37 +3,48 @@
 /** What the text of a failed handshake begins with. */
 export const TLS_REFUSAL = 'TLS';
 
-interface ConnectionFailure {
+export interface ConnectionFailure {
   readonly message: string;
-  /** Both sides are there and disagree: without a change nothing gets better. */
-  readonly isTls: boolean;
+  /**
+   * - `tls`: both sides are there and disagree: without a change nothing gets better;
+   * - `maybe_tls`: a sidecar that speaks TLS would have done the same.
+   */
+  readonly kind: 'tls' | 'maybe_tls' | 'other';
 }
 
 /** Whether and how a connection is encrypted. */
 export type Security = 'plain' | 'tls' | 'mutual_tls';
 
 const LAST_ERROR = /^No connection established\. Last error: ([\s\S]*?)\. Resolution note: /;
+/** What grpc-js says of a host that it does not find. */
+const NO_NAME = /^Name resolution failed/;
 /** What grpc-js says of a connection that was closed before the sidecar had said a word of HTTP/2. */
 const CLOSED_AT_ONCE = /^(Failed to connect|(read|write) (ECONNRESET|EPIPE)) \(/;
 /** OpenSSL's text: its words stand between colons, after numbers and before the place in its sources. */
 const OPENSSL = /SSL routines:[^:]*:([^:]+)/;
 
-/** Unset: it is not about a connection, or its text says all there is to say. */
+/** Unset: it is not about a connection. */
 export function connectionFailure(text: string, security: Security): ConnectionFailure | undefined {
   const last = LAST_ERROR.exec(text)?.[1];
-  if (last === undefined) return undefined;
-  if (security === 'plain') return CLOSED_AT_ONCE.test(last) ? { message: MAYBE_TLS, isTls: false } : undefined;
-  if (CLOSED_AT_ONCE.test(last)) return { message: afterHandshake(security), isTls: true };
+  if (last === undefined) return NO_NAME.test(text) ? { message: text, kind: 'other' } : undefined;
+  const other: ConnectionFailure = { message: last.replace(/^Error: /, ''), kind: 'other' };
+  if (security === 'plain') return CLOSED_AT_ONCE.test(last) ? { message: MAYBE_TLS, kind: 'maybe_tls' } : other;
+  if (CLOSED_AT_ONCE.test(last)) return { message: afterHandshake(security), kind: 'tls' };
   const openSsl = OPENSSL.exec(last)?.[1];
-  if (openSsl !== undefined) return { message: ofOpenSsl(openSsl), isTls: true };
-  if (!last.startsWith(`${TLS_REFUSAL}: `)) return undefined;
+  if (openSsl !== undefined) return { message: ofOpenSsl(openSsl), kind: 'tls' };
+  if (!last.startsWith(`${TLS_REFUSAL}: `)) return other;
   const why = last.slice(TLS_REFUSAL.length + 2);
   return {
     message: `no connection over TLS: ${isCertificate(why) ? notAccepted(why) : `the sidecar: ${why}`}`,
-    isTls: true,
+    kind: 'tls',
   };
 }
 
+/** Of a client without TLS. */
+export const SPEAKS_TLS: ConnectionFailure = {
+  message: 'the sidecar speaks TLS, and this client does not (option tls)',
+  kind: 'tls',
+};
 const MAYBE_TLS =
   'the sidecar closed the connection before it said anything: it may want TLS (option tls), or be about to stop';
 

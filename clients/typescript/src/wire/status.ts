@@ -6,14 +6,11 @@ import {
   type ErrorDetails,
   type FieldViolation,
   KeyturnError,
-  NO_DETAILS,
   PermissionDeniedError,
-  TlsError,
   TurnLostError,
   UnauthenticatedError,
 } from '../words/errors.js';
 import type { LossCause } from '../words/worker-words.js';
-import { connectionFailure, type Security } from './connection-failure.js';
 import { fromDuration } from './time.js';
 
 const DETAILS_KEY = 'grpc-status-details-bin';
@@ -49,12 +46,7 @@ const READERS: Readonly<Record<string, (bytes: Uint8Array, found: Findings) => v
 };
 
 /** The error of a unary call, or the end of a stream. */
-export function serviceError(error: ServiceError, security: Security = 'plain'): KeyturnError {
-  const failure = error.code === status.UNAVAILABLE ? connectionFailure(error.details, security) : undefined;
-  if (failure !== undefined)
-    return failure.isTls
-      ? new TlsError(failure.message, { cause: error })
-      : new KeyturnError(failure.message, 'UNAVAILABLE', '', NO_DETAILS, { cause: error });
+export function serviceError(error: ServiceError): KeyturnError {
   return keyturnError(error.code, error.details, statusOf(error)?.details ?? [], { cause: error });
 }
 

@@ -2,7 +2,7 @@
 import type { DeliveredItem, ItemRef } from './worker-words.js';
 
 export type LaneState = 'INIT' | 'PROCESS' | 'BLOCK' | 'READY' | 'DELAY' | 'PARK';
-export type DeathCause = 'max_attempts' | 'refused' | 'dependency';
+export type DeathCause = 'max_attempts' | 'max_crashes' | 'refused' | 'dependency';
 export type EventKind =
   | 'arrival'
   | 'turn'
@@ -51,6 +51,8 @@ export interface PolicyInfo {
   readonly retry:
     | {
         readonly maxAttempts: number;
+        /** Unset: as `maxAttempts`. */
+        readonly maxCrashes?: number | undefined;
         readonly initial: number | undefined;
         readonly factor: number;
         readonly max: number | undefined;
@@ -69,6 +71,12 @@ export interface PolicyInfo {
   readonly flushInterval: number | undefined;
   readonly flushCount: number;
   readonly onDependencyDead: string;
+  /** In a cluster: queues of one group have one home. Unset: the queue is a group of its own. */
+  readonly group: string | undefined;
+  /** In a cluster: over so many partitions the queue is spread, by key. */
+  readonly spread: number;
+  /** A turn that is held for longer is written to the log, ms. Unset: none is. */
+  readonly slowHold: number | undefined;
 }
 
 export interface ListQueuesCall {
@@ -204,6 +212,7 @@ export interface EvictionView {
   readonly token: number;
   readonly consumerId: string;
   readonly itemsReturned: number;
+  readonly itemsDiscarded: number;
   readonly state: LaneState;
 }
 

@@ -40,6 +40,11 @@ export interface ChangeSettings extends CallSettings {
   readonly reason?: string | undefined;
 }
 
+export interface EvictSettings extends ChangeSettings {
+  /** Its items do not go back: they are discarded in the same step. Unset: they go back. */
+  readonly discard?: boolean | undefined;
+}
+
 /**
  * The calls of a worker, each safe to be sent again. Every failure is a KeyturnError. `settings.timeout`: ms until given
  * up; `settings.signal` ends a wait (with `leave` the ticket's place too).

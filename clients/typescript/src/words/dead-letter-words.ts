@@ -10,7 +10,7 @@ export interface ListDeadLettersCall {
 
 /** Lets dead letters through that fit everything that is set. */
 export interface DeadLetterFilter {
-  /** `max_attempts`, `refused`, `dependency`. Unset or empty: any. */
+  /** `max_attempts`, `max_crashes`, `refused`, `dependency`. Unset or empty: any. */
   readonly causes?: readonly string[] | undefined;
   /** In its last error, upper and lower case told apart. At most 256 bytes. */
   readonly errorContains?: string | undefined;

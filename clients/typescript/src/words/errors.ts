@@ -109,7 +109,18 @@ export class TurnLostError extends KeyturnError {
   }
 }
 
+/** What is asked by code for which the client waits when it is closed. */
+export function closedInside(): KeyturnError {
+  const message =
+    'a handler or a leader must not close its own client, which would wait for it: let code outside do that';
+  return new KeyturnError(message, 'FAILED_PRECONDITION');
+}
+
 /** What is asked of a client that was closed, or was open when it was. */
 export function clientClosed(): KeyturnError {
   return new KeyturnError('the client was closed', 'CANCELLED');
+}
+
+export function cancelled(): KeyturnError {
+  return new KeyturnError('the call was called off by its signal', 'CANCELLED');
 }

@@ -1,11 +1,11 @@
 /** The log of the client: what an application learns though it looks at no result. */
-import { runAlone } from '../time/clock.js';
 import { functionNeeded, wrongSetting } from './option-checks.js';
+import { runAlone } from './run-alone.js';
 import { shown } from './values.js';
 
 export type LogDetails = Readonly<Record<string, unknown>>;
 
-/** Where the client writes what no call tells; `console` is one. What it throws is an uncaught error, as that of a listener is. */
+/** Where the client writes what no call tells; `console` is one. An error that it throws is a warning of the process. */
 export interface Logger {
   /** Something was lost, or is about to be: dead letters, handlers that a stop cut off. */
   warn(message: string, details: LogDetails): void;
@@ -15,7 +15,7 @@ export interface Logger {
 
 /** Without a logger of the application: warnings of the process, which go to stderr, and nothing else. */
 const WARNINGS: Logger = {
-  warn: (message, details) => process.emitWarning(`${message} ${harmless(details)}`, 'KeyturnWarning'),
+  warn: (message, details) => runAlone(() => process.emitWarning(`${message} ${harmless(details)}`, 'KeyturnWarning')),
 };
 
 /** @throws KeyturnError (INVALID_ARGUMENT) unless it is unset or a logger */

@@ -1,12 +1,12 @@
 /** What an application may count. */
 
-import { runAlone } from '../time/clock.js';
 import type { Calls } from './calls.js';
 import type { TurnLoss } from './errors.js';
 import { functionNeeded, wrongSetting } from './option-checks.js';
+import { runAlone } from './run-alone.js';
 import { shown } from './values.js';
 
-/** Told of what happens. What it throws is an uncaught error, as that of a listener is. */
+/** Callbacks for calls, turns and reconnects. An error that one throws is a warning of the process. */
 export interface Metrics {
   /** A call was answered (`OK`), refused or given up. `code`: the name of the gRPC status; `ms`: how long it took. */
   callDone(method: keyof Calls, code: string, ms: number): void;

@@ -13,7 +13,7 @@ import { Rerouting } from '../../../cluster/member/rerouting.js';
 import { Restoring } from '../../../cluster/member/restoring.js';
 import { clusterView } from '../../../cluster/partitions/cluster-view.js';
 import { FollowedRoutes } from '../../../cluster/partitions/followed-routes.js';
-import { policyAt, settingsOf } from '../../../cluster/partitions/partition-settings.js';
+import { policiesIn, settingsOf } from '../../../cluster/partitions/partition-settings.js';
 import type { HomeEntry, Registry } from '../../../cluster/registry/registry.js';
 import { ClusterCoordinator } from '../../../cluster/routing/cluster-coordinator.js';
 import type { ClusterRecord, ClusterStore } from '../../../cluster/store/cluster-store.js';
@@ -27,14 +27,16 @@ import { systemClock } from '../../../local/clock.js';
 import { HomeCoordinator } from '../../../local/home.js';
 import type { Logger } from '../../../observability/logger.js';
 import type { Engine } from '../engine.js';
+import { agreeOnRegistry } from './agreed-registry.js';
 import { failStore } from './fail-store.js';
 import { agreeAfterLook } from './first-look.js';
 import { Forwarded } from './forwarded.js';
+import { logHeldUp } from './held-up-log.js';
 import { homelessText } from './homeless.js';
 import { lastSeen } from './last-seen.js';
 import { openEngines } from './open-engines.js';
 import { PartitionLog } from './partition-log.js';
-import { partitionsByState } from './partitions-by-state.js';
+import { clusterCounts } from './partitions-by-state.js';
 import { reachedAt } from './peer-address.js';
 import { type Peers, startPeers } from './peers.js';
 import { readsAhead } from './reads-ahead.js';
@@ -56,6 +58,7 @@ interface ClusterOptions {
   /** Told why it is not ready, whenever that changes; unset: it is. */
   readonly onReadiness: (why: string | undefined) => void;
   readonly onSlow: (turn: SlowTurn) => void;
+  readonly onUnusedKey: (queue: string) => void;
 }
 
 /** @throws CommandFailure; nothing is left open then */
@@ -64,17 +67,14 @@ export async function openCluster(config: Config, cluster: ClusterSettings, opti
   try {
     const { store, registry } = await openEngines(cluster, options.log);
     opened.push(store, registry);
-    const record = await agreeAfterLook({
-      store,
-      registry: { members: () => registry.members().catch(failStore('registry')) },
-      cluster,
-      settings: config.coordinator,
-      clock: systemClock,
-    }).catch(failStore('store'));
+    const members = () => registry.members().catch(failStore('registry'));
+    const first = { store, registry: { members }, cluster, settings: config.coordinator, clock: systemClock };
+    const found = await agreeAfterLook(first).catch(failStore('store'));
+    const record = await agreeOnRegistry({ ...first, record: found }).catch(failStore('store'));
     const standing = new Standing();
     const routes = new FollowedRoutes(record);
     tellSpread(record.routes, options.log);
-    const living = await registry.members().catch(failStore('registry'));
+    const living = await members();
     if (living.length > 0) {
       const settings = config.coordinator;
       await takeInBefore({ clock: systemClock, store, registry, routes, settings, log: options.log });
@@ -188,6 +188,7 @@ class ClusterEngine implements Engine {
     });
     await this.#takingIn.run();
     this.#tell();
+    await this.parts.peers.proveAddress(() => this.#isClosed);
   }
 
   get remark(): string | undefined {
@@ -199,14 +200,12 @@ class ClusterEngine implements Engine {
   /** Partitions whose calls nobody takes now, as far as is known here, and why: a home that is not reached takes none, either. */
   #homeless(): ReadonlyMap<number, string> {
     const homes = this.#homes;
-    const unlinked = new Map<string, string>();
-    for (const { incarnation, problem } of this.parts.peers.links.standing())
-      if (problem !== undefined) unlinked.set(incarnation, problem);
+    const { links } = this.parts.peers;
     const homeless = new Map<number, string>();
     for (let partition = 0; partition < homes.partitions; partition += 1) {
       if (homes.isHere(partition)) continue;
       const home = homes.memberOf(partition);
-      const why = home === undefined ? homes.whyNone(partition) : unlinked.get(home);
+      const why = home === undefined ? homes.whyNone(partition) : links.problemOf(home);
       if (why !== undefined) homeless.set(partition, why);
     }
     return homeless;
@@ -218,11 +217,8 @@ class ClusterEngine implements Engine {
   };
 
   readonly numbers = (): ClusterNumbers => {
-    const homes = this.#homes;
-    const [members, parcels] = homes instanceof ClusterMember ? [homes.view.members.size, homes.between.parcels] : [];
     const forwarded = this.#forwarded.counts(this.parts.peers.links.standing());
-    const partitions = partitionsByState(homes, this.#homeless());
-    return { ...this.#counts.numbers, partitions, members, parcels: parcels ?? 0, forwarded };
+    return { ...this.#counts.numbers, ...clusterCounts(this.#homes, this.#homeless()), forwarded };
   };
 
   async close(): Promise<void> {
@@ -299,6 +295,7 @@ class ClusterEngine implements Engine {
       partitions: this.#record.partitions,
       catchUp: () => following.catchUp(),
       connect: (home) => this.#link(home, undefined),
+      unlinked: (member) => this.parts.peers.links.problemOf(member),
       trouble: (error) => this.#troubled(error, undefined),
     });
   }
@@ -343,10 +340,12 @@ class ClusterEngine implements Engine {
           ...options,
           shared: this.#shared,
           onSlow: this.parts.onSlow,
+          onUnusedKey: this.parts.onUnusedKey,
         }),
       routes,
-      policyAt: (queue, partition) => policyAt(config.coordinator, routes.now.map, partition, queue),
+      ...policiesIn(config.coordinator, () => routes.now.map),
       rerouted: () => this.#rerouted(),
+      heldUp: (heldUp) => logHeldUp(this.parts.log, heldUp),
       handingOver: ({ id, address }) => {
         this.#next.set(id, systemClock.now() + KEEPS_LINK);
         peers.links.prepare(address, id);
@@ -355,6 +354,7 @@ class ClusterEngine implements Engine {
       readsAhead: readsAhead(peers.links, record.partitions, (number) =>
         settingsOf(config.coordinator, routes.now.map, number),
       ),
+      unlinked: (home) => peers.links.problemOf(home),
       connect: (home) => this.#link(home, member.view.members.get(home.member)?.name),
       trouble: (error, partition) => this.#troubled(error, partition),
       watcher: {

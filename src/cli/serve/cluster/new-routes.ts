@@ -4,6 +4,7 @@ import { routesIn } from '../../../cluster/partitions/partition-settings.js';
 import { isNamed, type Place } from '../../../cluster/partitions/routes.js';
 import type { ClusterRecord } from '../../../cluster/store/cluster-store.js';
 import type { CoordinatorSettings, Refusal } from '../../../coordinator.js';
+import { pastedCommand } from '../../../core/contract/pasted-command.js';
 import type { Clock } from '../../../local/clock.js';
 import { EXIT } from '../../exit-codes.js';
 import { CommandFailure } from '../../failure.js';
@@ -71,7 +72,7 @@ function passing(queue: string, refusal: Refusal): string {
   const isPassing = refusal.kind === 'no_home' || refusal.kind === 'store_unavailable' || refusal.kind === 'draining';
   if (isPassing) return why;
   throw new CommandFailure(
-    `queues.${queue}: the cluster does not know its group or spread yet, and cannot take it in: ${why}; or leave it out, and say it later with "keyturn cluster route ${queue}"`,
+    `queues.${queue}: the cluster does not know its group or spread yet, and cannot take it in: ${why}; or leave it out, and say it later with "${pastedCommand(['cluster', 'route'], [queue])}"`,
     EXIT.failure,
   );
 }

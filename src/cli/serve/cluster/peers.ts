@@ -10,12 +10,15 @@ import type { Audited } from '../../../grpc/call/audit.js';
 import { peerLinks } from '../../../grpc/peer/connect.js';
 import type { HandOverStep } from '../../../grpc/peer/hand-over-step.js';
 import type { PeerLinks } from '../../../grpc/peer/links.js';
+import { whoAnswersAt } from '../../../grpc/peer/own-address.js';
 import { startPeerServer } from '../../../grpc/peer/peer-server.js';
+import { systemClock } from '../../../local/clock.js';
 import type { Logger } from '../../../observability/logger.js';
 import { EXIT } from '../../exit-codes.js';
 import { CommandFailure } from '../../failure.js';
 import { cannotListen } from '../cannot-listen.js';
 import { Certificates } from '../certificates.js';
+import { OwnAddress } from './own-address.js';
 import { addressTowards, advertised, checkReachable } from './peer-address.js';
 
 /** Taken unless another one is asked for, if it is free. */
@@ -41,12 +44,15 @@ export interface Peers {
   /** What others are told. */
   readonly address: string;
   readonly links: PeerLinks;
+  /** Precondition: this sidecar is ready. @throws CommandFailure when `address` leads to another sidecar */
+  proveAddress(isEnded: () => boolean): Promise<void>;
   close(): Promise<void>;
 }
 
 /** @throws CommandFailure */
 export async function startPeers(around: Around): Promise<Peers> {
-  const { cluster, routes, log, version } = around;
+  const { cluster, routes, log, version, standing } = around;
+  const { secret } = routes.now.record;
   const own = await addressTowards(cluster.store.url).catch((error: unknown) => {
     const why = error instanceof Error ? error.message : String(error);
     throw new CommandFailure(`store: ${cluster.store.shown} is not reached: ${why}`, EXIT.failure);
@@ -55,21 +61,31 @@ export async function startPeers(around: Around): Promise<Peers> {
   let material = certificates?.first;
   const server = await listen(around, own, material);
   const address = advertised(cluster.advertise, server.address, own);
+  const shown = certificates && (() => material ?? certificates.first);
+  const ownAddress = new OwnAddress({
+    address,
+    clock: systemClock,
+    log,
+    incarnation: () => standing.incarnation,
+    ask: (incarnation) => whoAnswersAt(address, { certificates: shown, secret, incarnation, version }),
+  });
   // Nobody links to a gateway. A member that nobody reaches would be given partitions all the same, and keep calls from them.
-  if (cluster.weight > 0) {
-    await checkReachable(address).catch(async (error: unknown) => {
-      certificates?.close();
-      await server.stop();
-      throw unreachable(address, error);
-    });
+  const isHome = cluster.weight > 0;
+  try {
+    if (isHome) await checkReachable(address).catch((error: unknown) => unreachable(address, error));
+    if (isHome) await ownAddress.begin();
+  } catch (error) {
+    certificates?.close();
+    await server.stop();
+    throw error;
   }
   void certificates?.watch((next) => {
     material = next;
     server.useCertificates(next);
   });
   const links = peerLinks({
-    certificates: certificates && (() => material ?? certificates.first),
-    secret: routes.now.record.secret,
+    certificates: shown,
+    secret,
     incarnation: randomUUID(),
     version,
     routes: () => routes.version,
@@ -78,6 +94,9 @@ export async function startPeers(around: Around): Promise<Peers> {
   return {
     address,
     links,
+    proveAddress: async (isEnded) => {
+      if (isHome) await ownAddress.prove(isEnded);
+    },
     async close() {
       certificates?.close();
       links.close();
@@ -86,9 +105,9 @@ export async function startPeers(around: Around): Promise<Peers> {
   };
 }
 
-function unreachable(address: string, error: unknown): CommandFailure {
+function unreachable(address: string, error: unknown): never {
   const why = error instanceof Error ? error.message : String(error);
-  return new CommandFailure(
+  throw new CommandFailure(
     `cluster.advertise: other sidecars would look for this one at ${address}, where nobody answers (${why}). ` +
       'Say an address of this machine that they reach: --cluster-advertise, KEYTURN_CLUSTER_ADVERTISE or cluster.advertise in the file.',
     EXIT.failure,

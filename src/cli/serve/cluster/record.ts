@@ -8,6 +8,7 @@ import { FORMAT, formatOf } from '../../../cluster/store/format.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import { PARTITIONS } from '../../../config/cluster-settings.js';
 import type { CoordinatorSettings } from '../../../coordinator.js';
+import { pastedCommand } from '../../../core/contract/pasted-command.js';
 import { EXIT } from '../../exit-codes.js';
 import { CommandFailure } from '../../failure.js';
 
@@ -99,5 +100,5 @@ function* differsInRoutes(routes: Readonly<Record<string, Route>>, record: Clust
 /** For people; unset: it does not differ. */
 export function differsInRoute(queue: string, said: Place, there: Place): string | undefined {
   if (isSamePlace(said, there)) return undefined;
-  return `queues.${queue}: has ${placeText(said, queue)}, but in the cluster it has ${placeText(there, queue)}; all sidecars of a cluster must say the same, or nothing; "keyturn cluster route ${queue}" changes it for all`;
+  return `queues.${queue}: has ${placeText(said, queue)}, but in the cluster it has ${placeText(there, queue)}; all sidecars of a cluster must say the same, or nothing; "${pastedCommand(['cluster', 'route'], [queue])}" changes it for all`;
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { ClusterMember } from '../../../cluster/member/member.js';
 import type { Coordinator } from '../../../coordinator.js';
 import type { HandOverStep } from '../../../grpc/peer/hand-over-step.js';
@@ -7,9 +8,12 @@ export class Standing {
   /** Unset: a gateway, or none yet. */
   member: ClusterMember | undefined = undefined;
 
-  /** What links to this sidecar have to name; empty: none can be made. */
+  /** Nobody else knows it, so no link can be made. */
+  readonly #before = randomUUID();
+
+  /** What links to this sidecar have to name. */
   get incarnation(): string {
-    return this.member?.member.id ?? '';
+    return this.member?.member.id ?? this.#before;
   }
 
   handedOver(partition: number, shutFor: number, step: HandOverStep): void {

@@ -65,6 +65,7 @@ const RIGHTS: readonly Right[] = [
   'HDEL',
   'EXISTS',
   'UNLINK',
+  'EXPIRE',
   'SADD',
   'SMEMBERS',
   'SREM',

@@ -17,7 +17,7 @@ import type * as views from '../../contract/views.js';
 import { currentLane } from '../../lane/current-lanes.js';
 import type { Queue } from '../../state/records.js';
 import { LeaderCalls } from '../leader-calls.js';
-import { discardDead, isLettersToken, listDeadLetters, redrive } from './dead-letters.js';
+import { discardDead, isLettersToken, listDeadLetters } from './dead-letters.js';
 import { discardWaiting } from './discard-waiting.js';
 import { explainKey } from './explain.js';
 import { explainKeyless } from './explain-keyless.js';
@@ -26,6 +26,7 @@ import { listQueues } from './list-queues.js';
 import { listSessions } from './list-sessions.js';
 import { isKeysToken, listKeys } from './listing.js';
 import { evictHolder, limitsOf, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
+import { redrive } from './redrive.js';
 import { retryNow } from './retry-now.js';
 import { forget, receive, vacate } from './vacate.js';
 
@@ -60,7 +61,7 @@ export abstract class AdminCalls extends LeaderCalls {
   explainKey(queue: string, key: string, now: number): model.Result<views.KeyExplanation> {
     const upToDate = (found: Queue | undefined) => {
       if (found !== undefined) currentLane(this.state, found, key, now);
-      return explainKey(this.state, found, key, now);
+      return explainKey(this.state, queue, found, key, now);
     };
     return this.with(queue, upToDate, now);
   }
@@ -71,7 +72,7 @@ export abstract class AdminCalls extends LeaderCalls {
       const item = found?.items.get(id);
       if (found !== undefined && item !== undefined && item.lane.key !== '')
         currentLane(this.state, found, item.lane.key, now);
-      return getItem(this.state, found, id, now);
+      return getItem(this.state, queue, found, id, now);
     };
     return this.with(queue, upToDate, now);
   }
@@ -86,8 +87,8 @@ export abstract class AdminCalls extends LeaderCalls {
   }
 
   /** The holder loses its turn; what it carried goes back. A key without a holder is no error. */
-  evictHolder(queue: string, key: string, now: number): model.Result<views.EvictionView> {
-    return this.with(queue, (found) => evictHolder(this.state, found, key, now), now);
+  evictHolder(queue: string, key: string, now: number, discard = false): model.Result<views.EvictionView> {
+    return this.with(queue, (found) => evictHolder(this.state, found, key, discard, now), now);
   }
 
   /**

@@ -1,20 +1,18 @@
 /**
- * Dead letters: listing, redrive, discard.
+ * Dead letters: the walk over those that a call names, listing, discard.
  *
  * There may be many, so each walk stops after every slice (S174). Between two slices anything may happen to a letter:
  * it may be redriven, discarded, or die again under the same id. So a walk remembers names (`Chosen`) and never a
  * letter, and looks each name up again when it comes to it. What left meanwhile is passed over and not counted.
  */
 
+import { withoutForeignNames } from '../../contract/foreign-names.js';
 import type { Changed, ItemChoice, LetterFilter, ListDeadLettersRequest } from '../../contract/item-choice.js';
 import type { DeadLetterPage, DeadLetterView } from '../../contract/views.js';
 import { finish } from '../../items/finish.js';
-import { putBack } from '../../items/item-phase.js';
 import { itemView } from '../../lane/answers.js';
-import { currentLane, currentOrNewLane } from '../../lane/current-lanes.js';
-import { resolve } from '../../lane/resolve.js';
+import { currentLane } from '../../lane/current-lanes.js';
 import { tell } from '../../state/events.js';
-import { nameKeyless } from '../../state/lane.js';
 import type { DeadLetter, Item, Queue } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
 import { sortInSlices } from '../../structures/sort-in-slices.js';
@@ -26,7 +24,7 @@ export interface Slices {
 }
 
 /** A letter by its name. Another item may have that name when the walk goes on: `seq` tells them apart. */
-interface Chosen {
+export interface Chosen {
   readonly id: string;
   readonly key: string;
   readonly seq: number;
@@ -56,7 +54,7 @@ function* letters(queue: Queue, size: number): Generator<DeadLetter | undefined,
  * The letters that fit every condition of the choice, in the order of their submission. Letters of items that died
  * after the walk began are left out. An id that fits nothing adds none (S34); one that is named twice counts once.
  */
-function* choose(
+export function* choose(
   state: CoreState,
   queue: Queue,
   choice: ItemChoice,
@@ -67,7 +65,7 @@ function* choose(
   const chosen: Chosen[] = [];
   const look = (letter: DeadLetter) => {
     const { item, key: own, diedAt } = letter;
-    if ((key === undefined || own === key) && diedAt <= began && fits(state, letter, filter))
+    if ((key === undefined || own === key) && diedAt <= began && fits(state, queue, letter, filter))
       chosen.push({ id: item.id, key: own, seq: item.seq });
   };
   if (itemIds.length > 0) {
@@ -84,20 +82,30 @@ function* choose(
   return yield* sortInSlices(chosen, bySeq, size);
 }
 
-function fits(state: CoreState, { cause, item, diedAt }: DeadLetter, filter: LetterFilter | undefined): boolean {
+function errorOf({ name }: Queue, { lastError }: Item, isGuest: boolean | undefined): string | undefined {
+  if (isGuest !== true || lastError === undefined) return lastError;
+  return withoutForeignNames(lastError, (queue) => queue === name);
+}
+
+function fits(
+  state: CoreState,
+  queue: Queue,
+  { cause, item, diedAt }: DeadLetter,
+  filter: LetterFilter | undefined,
+): boolean {
   if (filter === undefined) return true;
-  const { causes, errorContains, diedAfter, diedBefore } = filter;
+  const { causes, errorContains, isGuest, diedAfter, diedBefore } = filter;
   const at = diedAt + state.wallOffset;
   return (
     (causes.length === 0 || causes.includes(cause)) &&
-    (errorContains === '' || item.lastError?.includes(errorContains) === true) &&
+    (errorContains === '' || errorOf(queue, item, isGuest)?.includes(errorContains) === true) &&
     (diedAfter === undefined || at >= diedAfter) &&
     (diedBefore === undefined || at <= diedBefore)
   );
 }
 
 /** The letter that was chosen. Unset: that item is a dead letter no more, though another of its id may be one. */
-function letterOf(queue: Queue, { id, seq }: Chosen): DeadLetter | undefined {
+export function letterOf(queue: Queue, { id, seq }: Chosen): DeadLetter | undefined {
   const letter = queue.deadLetters.get(id);
   return letter?.item.seq === seq ? letter : undefined;
 }
@@ -123,7 +131,11 @@ export function* listDeadLetters(
   let more = false;
   for (const letter of letters(queue, size)) {
     if (letter === undefined) yield;
-    else if (letter.item.seq > seen && (key === undefined || letter.key === key) && fits(state, letter, filter)) {
+    else if (
+      letter.item.seq > seen &&
+      (key === undefined || letter.key === key) &&
+      fits(state, queue, letter, filter)
+    ) {
       best.push({ id: letter.item.id, key: letter.key, seq: letter.item.seq });
       if (best.length <= pageSize * 2) continue;
       best = best.sort(bySeq).slice(0, pageSize);
@@ -178,90 +190,16 @@ function letterView(state: CoreState, letter: DeadLetter): Omit<DeadLetterView, 
   };
 }
 
-/**
- * Redrive: puts dead letters back at the head of their lines, in the order of their submission. Those of one key go
- * back in one go, however many: if the walk stopped between two of them, a later item could start too early (I3). So a
- * slice is at least `size` letters, and longer where one key has more.
- *
- * What an item had waited for is not looked at again (S67).
- *
- * With `most` the walk ends after the key with which so many have gone back.
- *
- * @returns how many went back
- */
-export function* redrive(
-  state: CoreState,
-  queue: Queue,
-  choice: ItemChoice,
-  slices: Slices,
-): Generator<undefined, Changed> {
-  catchUpKey(state, queue, choice.key, slices.clock());
-  const asOf = slices.clock() + state.wallOffset;
-  const chosen = yield* choose(state, queue, choice, slices);
-  let done = 0;
-  let inSlice = 0;
-  const most = mostOf(choice);
-  // One lane after the other: opening the next may bring it to rest, and the LRU then drops another that was opened.
-  for (const group of yield* byLane(chosen, slices.size)) {
-    if (done >= most) break;
-    const back = group.flatMap((one) => letterOf(queue, one) ?? []);
-    redriveTo(state, queue, back, slices.clock());
-    done += back.length;
-    inSlice += group.length;
-    if (inSlice < slices.size) continue;
-    inSlice = 0;
-    yield;
-  }
-  return { done, chosen: chosen.length, asOf };
-}
-
-function mostOf({ dryRun = false, most = Number.POSITIVE_INFINITY }: ItemChoice): number {
+/** How many letters a walk may change. */
+export function mostOf({ dryRun = false, most = Number.POSITIVE_INFINITY }: ItemChoice): number {
   return dryRun ? 0 : most;
 }
 
 /**
  * S91: an item whose last attempt is over by the clock is a dead letter already, so it is among those that are chosen.
  */
-function catchUpKey(state: CoreState, queue: Queue, key: string | undefined, now: number): void {
+export function catchUpKey(state: CoreState, queue: Queue, key: string | undefined, now: number): void {
   if (key !== undefined && key !== '') currentLane(state, queue, key, now);
-}
-
-/** Groups the chosen by lane: those of a key together, in their order; each keyless one for itself. */
-function* byLane(chosen: readonly Chosen[], size: number): Generator<undefined, Iterable<readonly Chosen[]>> {
-  const groups = new Map<string | Chosen, Chosen[]>();
-  for (const [at, one] of chosen.entries()) {
-    const lane = one.key === '' ? one : one.key;
-    const group = groups.get(lane);
-    if (group === undefined) groups.set(lane, [one]);
-    else group.push(one);
-    if ((at + 1) % size === 0) yield;
-  }
-  return groups.values();
-}
-
-/**
- * Puts letters of one lane back. Their lane of old may be forgotten: they get the lane that the key has now, and a
- * keyless item gets a new one. Attempts count from the beginning (S25), `lastError` stays. No limit refuses it: what
- * comes back takes no room in the line.
- *
- * `item.lane` is set before `putBack`, which puts the items into the queue and the line of that lane.
- */
-function redriveTo(state: CoreState, queue: Queue, letters: readonly DeadLetter[], now: number): void {
-  const [first] = letters;
-  // None is left: what was chosen before a pause has gone.
-  if (first === undefined) return;
-  const lane = currentOrNewLane(state, queue, first.key, now);
-  nameKeyless(lane, first.item);
-  for (const { item } of letters) {
-    item.lane = lane;
-    item.attempts = 0;
-    item.notBefore = Math.floor(now);
-    if (state.watching) tell(state, 'redrive', lane, now, { itemId: item.id });
-  }
-  const items = letters.map(({ item }) => item);
-  putBack(state, lane, items);
-  queue.counters.redriven += items.length;
-  resolve(state, lane, now);
 }
 
 /**

@@ -20,7 +20,7 @@ import { awaitedBy } from '../../state/dependencies.js';
 import { stateOf, turnOf } from '../../state/lane.js';
 import { Caller, type Entry, Item, type Lane, type Queue, Session, type Turn } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
-import { awaitedName, whyOf } from './why.js';
+import { awaitedName, heldUpOutside, whyOf } from './why.js';
 
 /** Entries of a line that are shown. A line may be very long. */
 export const MOST_TOLD = 100;
@@ -50,10 +50,17 @@ const NOTHING: Omit<KeyExplanation, 'deadLetters'> = Object.freeze({
  *
  * Precondition: the lane is up to date (S1).
  */
-export function explainKey(state: CoreState, queue: Queue | undefined, key: string, now: number): KeyExplanation {
+export function explainKey(
+  state: CoreState,
+  name: string,
+  queue: Queue | undefined,
+  key: string,
+  now: number,
+): KeyExplanation {
   const lane = queue?.lanes.get(key);
   const deadLetters = queue === undefined ? 0 : countDead(queue, key);
-  if (queue === undefined || lane === undefined) return { ...NOTHING, deadLetters };
+  const outside = heldUpOutside(state, name, { key }, now);
+  if (queue === undefined || lane === undefined) return { ...NOTHING, deadLetters, why: outside };
   const { line } = lane;
   const turn = turnOf(lane);
   const item = itemOf(lane);
@@ -67,7 +74,7 @@ export function explainKey(state: CoreState, queue: Queue | undefined, key: stri
     line: lineView(state, line?.head),
     attempts: item === undefined ? 0 : attemptOf(item),
     lastError: item?.lastError,
-    why,
+    why: why === '' ? outside : why,
     until: wall(state, until),
     deadLetters,
     named: namedBy(lane),

@@ -9,7 +9,7 @@ import { turnOf } from '../../state/lane.js';
 import { Item, type Queue } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
 import { namedBy, wall } from './explain.js';
-import { whyOf } from './why.js';
+import { heldUpOutside, whyOf } from './why.js';
 
 const UNKNOWN: ItemReport = Object.freeze({
   state: 'unknown',
@@ -27,9 +27,10 @@ const UNKNOWN: ItemReport = Object.freeze({
 });
 
 /** Precondition: the lane of the item is up to date (S1), if it waits or is in flight. */
-export function getItem(state: CoreState, queue: Queue | undefined, id: string, now: number): ItemReport {
+export function getItem(state: CoreState, name: string, queue: Queue | undefined, id: string, now: number): ItemReport {
   const known = queue && itemById(queue, id, now);
-  if (queue === undefined || known === undefined) return UNKNOWN;
+  if (queue === undefined || known === undefined)
+    return { ...UNKNOWN, why: heldUpOutside(state, name, { itemId: id }, now) };
   if (!(known instanceof Item)) {
     const { state: end, attempt, error, result } = known;
     return { ...UNKNOWN, state: end, attempts: attempt, lastError: error, result };

@@ -5,7 +5,7 @@ import type { EvictionView, LimitsChange, LimitsView } from '../../contract/view
 import { currentLane } from '../../lane/current-lanes.js';
 import { unpark } from '../../lane/phase.js';
 import { resolve } from '../../lane/resolve.js';
-import { NEVER_HANDED_OUT, RETURNED, settle } from '../../lane/settle.js';
+import { NEVER_HANDED_OUT, type Outcome, RETURNED, settle } from '../../lane/settle.js';
 import { tell } from '../../state/events.js';
 import { stateOf, turnOf } from '../../state/lane.js';
 import { markDirty } from '../../state/marks.js';
@@ -20,24 +20,35 @@ const NOBODY: Omit<EvictionView, 'state'> = Object.freeze({
   token: 0,
   consumerId: '',
   itemsReturned: 0,
+  itemsDiscarded: 0,
 });
 
 /**
  * Ends the turn of a key; its worker gets TURN_LOST with the cause `evicted`. Items go back to the head of the line,
  * and no attempt is counted (S25). Items of at_most_once stay done, unless the turn is still held for a ticket that
- * nobody came for: then they wait again (S22).
+ * nobody came for: then they wait again (S22). With `discard` they are discarded in the same step, where they would go back.
  *
  * The empty key names no lane, so no keyless turn is evicted. The answer tells the state after the eviction: the next
  * turn may have started already.
  */
-export function evictHolder(state: CoreState, queue: Queue | undefined, key: string, now: number): EvictionView {
+export function evictHolder(
+  state: CoreState,
+  queue: Queue | undefined,
+  key: string,
+  discard: boolean,
+  now: number,
+): EvictionView {
   const lane = queue === undefined ? undefined : currentLane(state, queue, key, now);
   const turn = lane === undefined ? undefined : turnOf(lane);
   if (lane === undefined) return { ...NOBODY, state: 'INIT' };
   if (turn === undefined) return { ...NOBODY, state: stateOf(lane) };
   const { token, consumerId, handed } = turn;
-  const { returned } = settle(state, turn, handed === 'kept' ? NEVER_HANDED_OUT : RETURNED, LOST.evicted, now);
-  return { evicted: true, token, consumerId, itemsReturned: returned, state: stateOf(lane) };
+  const isHanded = handed !== 'kept';
+  const back = isHanded ? RETURNED : NEVER_HANDED_OUT;
+  const outcome: Outcome = discard ? { kind: 'discarded', handed: isHanded } : back;
+  const { returned, discarded } = settle(state, turn, outcome, LOST.evicted, now);
+  const items = { itemsReturned: returned, itemsDiscarded: discarded };
+  return { evicted: true, token, consumerId, ...items, state: stateOf(lane) };
 }
 
 export interface Resumed {

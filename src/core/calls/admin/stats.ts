@@ -10,7 +10,7 @@ import type {
   QueueStats,
   QueueView,
 } from '../../contract/views.js';
-import { Lane, type Queue } from '../../state/records.js';
+import { type Item, Lane, type Queue } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
 import type { Link } from '../../structures/link.js';
 
@@ -30,6 +30,8 @@ export function standing(state: CoreState): CoordinatorStanding {
     sessions: state.openStreams,
     payloadBytes: state.payloadBytes + state.roomBytes,
     payloadLimit: state.settings.limits.payloadMemoryBytes,
+    memoryBytes: state.memoryBytes,
+    memoryLimit: state.settings.limits.memoryBytes,
   };
 }
 
@@ -89,10 +91,19 @@ export function queueView(queue: Queue, now: number): QueueView {
   };
 }
 
-/** S458: a key is parked, a person paused it, it has dead letters, or somebody waits for as long. */
+/**
+ * S458: a key is parked, a person paused it, it has dead letters, or somebody waits for as long. That no key is BLOCK or READY means
+ * that all wait for their time, or for other items.
+ */
 export function isStuck(queue: Queue, now: number, waited: number): boolean {
-  if (queue.paused || queue.deadLetters.size > 0 || queue.states.view().PARK > 0) return true;
-  return (oldestWaiting(queue, now) ?? Number.NEGATIVE_INFINITY) >= waited;
+  const states = queue.states.view();
+  if (queue.paused || queue.deadLetters.size > 0 || states.PARK > 0) return true;
+  if ((oldestWaiting(queue, now) ?? Number.NEGATIVE_INFINITY) < waited) return false;
+  return states.BLOCK + states.READY > 0 || waitsForItems(queue.items.firstWaiting());
+}
+
+function waitsForItems(first: Item | undefined): boolean {
+  return first?.lane.phase.at === 'DELAY' && first.lane.phase.because === 'dependency';
 }
 
 /** Turns that live, of all queues: a drain waits until there are none. */

@@ -7,6 +7,7 @@
  */
 
 import type { ItemRef } from '../../contract/model.js';
+import { pastedCommand } from '../../contract/pasted-command.js';
 import { isOpen, itemById } from '../../items/item-status.js';
 import { type ClosedGate, closedGate } from '../../lane/gates.js';
 import { endOf } from '../../lane/lease.js';
@@ -16,15 +17,34 @@ import { awaitedBy } from '../../state/dependencies.js';
 import type { Delay, Park } from '../../state/phases.js';
 import { Item, Lane, type Queue, Session, type Turn } from '../../state/records.js';
 import type { CoreState } from '../../state/state.js';
-import { wholeMs } from '../../structures/due.js';
+import { after, isOver, wholeMs } from '../../structures/due.js';
 import { isLinked, type Link } from '../../structures/link.js';
-import { shellWord } from './shell-word.js';
 
 interface Why {
   /** Empty: nothing holds the key. */
   readonly why: string;
   /** Of the core's clock, whole ms. Unset: nobody knows, or no time ends it. */
   readonly until: number | undefined;
+}
+
+/** A parcel that was refused is sent again after a few seconds at most, ms; else it is not on its way here any more. */
+const COMES_AGAIN = 60_000;
+
+/** What is on its way to this queue, and finds no room here: empty if nothing is known of that. */
+export function heldUpOutside(
+  state: CoreState,
+  queue: string,
+  of: { key: string } | { itemId: string },
+  now: number,
+): string {
+  for (const [source, { items, why, at }] of state.outgoing.heldUp) {
+    if (isOver(after(at, COMES_AGAIN), now)) continue;
+    const isIt = items.some(
+      (one) => one.queue === queue && ('key' in of ? one.key === of.key : one.itemId === of.itemId),
+    );
+    if (isIt) return `a follow-up on its way from partition ${source} is not taken now: ${why}`;
+  }
+  return '';
 }
 
 /** The lane should be up to date (S1): otherwise what the answer tells may be over already. */
@@ -80,7 +100,7 @@ function keptBy({ id, stream }: Session): string {
  * there: each of these has a sentence of its own. A park never ends by time.
  */
 function parked({ queue, key }: Lane, { because, itemId }: Park, now: number): string {
-  const resume = `keyturn resume ${queue.name} ${shellWord(key)}`;
+  const resume = pastedCommand(['resume'], [queue.name, key]);
   if (because === 'dead_letter') {
     const gone = queue.deadLetters.has(itemId) ? '' : ', and is none any more';
     return `parked: item ${itemId} became a dead letter${gone}; "${resume}" lets the key go on`;
@@ -94,7 +114,7 @@ function parked({ queue, key }: Lane, { because, itemId }: Park, now: number): s
   if (queue.deadLetters.size < most) {
     return `parked: there was no room for item ${itemId} among the dead letters; there is now: "${resume}" lets the key go on`;
   }
-  const room = `"keyturn dead-letters discard --queue ${queue.name}" or "redrive" makes room`;
+  const room = `"${pastedCommand(['dead-letters', 'discard', '--queue', queue.name])}" or "redrive" makes room`;
   return `parked: item ${itemId} is to become a dead letter, and as many are kept as max_dead_letters allows (${most}); ${room}, then "${resume}" lets the key go on`;
 }
 
@@ -168,7 +188,7 @@ function behind(queue: Queue, lane: Lane, gate: ClosedGate, now: number): Why {
 }
 
 function gateText({ name, policy }: Queue, gate: ClosedGate): string {
-  if (gate.why === 'paused') return `${GATES.paused}; "keyturn resume ${name}" lets it go on`;
+  if (gate.why === 'paused') return `${GATES.paused}; "${pastedCommand(['resume'], [name])}" lets it go on`;
   const isShared = policy.spread > 1 && (gate.why === 'max_in_flight' || gate.why === 'rate');
   // Other parts may have room: who reads the number of the settings would wonder.
   return isShared

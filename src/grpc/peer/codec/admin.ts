@@ -83,6 +83,7 @@ const policy = object<Policy>({
   maxInFlight: maybe(number),
   retry: object<RetryPolicy>({
     maxAttempts: number,
+    maxCrashes: maybe(number),
     initial: number,
     factor: number,
     max: number,
@@ -262,10 +263,15 @@ export const GET_ITEM = kind(
   }),
   (admin, request) => admin.getItem(request),
 );
-export const EVICT_HOLDER = kind(
+const eviction = { evicted: flag, token: number, consumerId: text, itemsReturned: number, state: laneState };
+export const EVICT_HOLDER = kind(queueAndKey, object(eviction), (admin, { queue, key }) =>
+  admin.evictHolder(queue, key),
+);
+/** Under a name of its own: a home of an older version must refuse it, and not let the items go back. */
+export const EVICT_AND_DISCARD = kind(
   queueAndKey,
-  object({ evicted: flag, token: number, consumerId: text, itemsReturned: number, state: laneState }),
-  (admin, { queue, key }) => admin.evictHolder(queue, key),
+  object({ ...eviction, itemsDiscarded: number }),
+  (admin, { queue, key }) => admin.evictHolder(queue, key, true),
 );
 export const RETRY_NOW = kind(
   object({
@@ -327,6 +333,7 @@ const KINDS = {
   explainKey: EXPLAIN_KEY,
   getItem: GET_ITEM,
   evictHolder: EVICT_HOLDER,
+  evictAndDiscard: EVICT_AND_DISCARD,
   retryNow: RETRY_NOW,
   resumeKey: RESUME_KEY,
   pauseQueue: PAUSE_QUEUE,

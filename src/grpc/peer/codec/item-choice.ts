@@ -6,12 +6,13 @@ import { flag, list, maybe, number, object, type Shape, text, word } from './sha
 type PlainChoice = Pick<ItemChoice, 'queue' | 'key' | 'itemIds'>;
 const plainChoice = { queue: text, key: maybe(text), itemIds: list(text) } as const;
 export const choice = object<PlainChoice>(plainChoice);
-export const cause = word('max_attempts', 'refused', 'dependency');
+export const cause = word('max_attempts', 'max_crashes', 'refused', 'dependency');
 
 export const filter = maybe(
   object<LetterFilter>({
     causes: list(cause),
     errorContains: text,
+    isGuest: maybe(flag),
     diedAfter: maybe(number),
     diedBefore: maybe(number),
   }),

@@ -7,8 +7,9 @@ import { readContentFields, readRefs, writeContentFields, writeRefs } from './it
 
 const HAS = { itemId: 1, idempotencyKey: 2, after: 4, waitsForUnknown: 8 } as const;
 
-export function writeParcel(to: ByteWriter, { target, followUps }: OutboxRow): void {
+export function writeParcel(to: ByteWriter, { target, from, followUps }: OutboxRow): void {
   to.whole(target);
+  to.text(from);
   to.whole(followUps.length);
   for (const { queue, item } of followUps) {
     to.text(queue);
@@ -19,10 +20,11 @@ export function writeParcel(to: ByteWriter, { target, followUps }: OutboxRow): v
 /** @throws NotAValue */
 export function readParcel(from: ByteReader, stamp: number): OutboxRow {
   const target = from.whole();
+  const queue = from.queue();
   const followUps: FollowUp[] = [];
   for (let left = from.whole(); left > 0; left -= 1)
     followUps.push({ queue: from.text(), item: readNewItem(from), target });
-  return { table: 'outbox', stamp, target, followUps };
+  return { table: 'outbox', stamp, target, from: queue, followUps };
 }
 
 function writeNewItem(to: ByteWriter, item: NewItem): void {

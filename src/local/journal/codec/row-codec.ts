@@ -227,7 +227,15 @@ function readLimit<T>(from: ByteReader, read: () => T): T | 'none' | undefined {
   throw new NotAValue(`${is} where a limit is unset, none or set`);
 }
 
-const PROGRESS_IS = { takesRoom: 1, dependencyFailed: 2, far: 4 } as const;
+/** `diedOfCrashes` stands beside the cause max_attempts: a version that does not know it reads that. */
+const PROGRESS_IS = {
+  takesRoom: 1,
+  dependencyFailed: 2,
+  far: 4,
+  destination: 8,
+  crashes: 16,
+  diedOfCrashes: 32,
+} as const;
 
 function writeProgress(to: ByteWriter, row: ProgressRow): void {
   to.whole(row.attempts);
@@ -236,12 +244,16 @@ function writeProgress(to: ByteWriter, row: ProgressRow): void {
   to.byte(
     (row.takesRoom ? PROGRESS_IS.takesRoom : 0) |
       (row.dependencyFailed ? PROGRESS_IS.dependencyFailed : 0) |
-      (isFar ? PROGRESS_IS.far : 0),
+      (isFar ? PROGRESS_IS.far : 0) |
+      (row.dead?.destination === undefined ? 0 : PROGRESS_IS.destination) |
+      (row.crashes === 0 ? 0 : PROGRESS_IS.crashes) |
+      (row.dead?.cause === 'max_crashes' ? PROGRESS_IS.diedOfCrashes : 0),
   );
   to.number(row.rank);
   writeOptional(to, row.lastError, to.text);
   writeOptional(to, row.after, isFar ? writeLeftFar : writeLeft);
   writeOptional(to, row.dead, writeDeath);
+  if (row.crashes > 0) to.whole(row.crashes);
 }
 
 function writeLeft(this: ByteWriter, refs: readonly AfterRef[]): void {
@@ -261,16 +273,20 @@ function readLeft(this: ByteReader): readonly AfterRef[] {
   return readRefs(this);
 }
 
-function writeDeath(this: ByteWriter, { cause, at }: NonNullable<ProgressRow['dead']>): void {
-  this.byte(DEATH_CAUSES.number(cause));
+function writeDeath(this: ByteWriter, { cause, at, destination }: NonNullable<ProgressRow['dead']>): void {
+  this.byte(DEATH_CAUSES.number(cause === 'max_crashes' ? 'max_attempts' : cause));
   this.number(at);
+  if (destination === undefined) return;
+  this.text(destination.queue);
+  this.text(destination.itemId);
+  this.whole(destination.target);
 }
 
 function readProgress(from: ByteReader, seq: number): ProgressRow {
   const attempts = from.whole();
   const notBefore = from.number();
   const is = from.byte();
-  return {
+  const row = {
     table: 'progress',
     seq,
     attempts,
@@ -280,12 +296,21 @@ function readProgress(from: ByteReader, seq: number): ProgressRow {
     rank: from.number(),
     lastError: readOptional(from, from.text),
     after: readOptional(from, (is & PROGRESS_IS.far) === 0 ? readLeft : readLeftFar),
-    dead: readOptional(from, readDeath),
-  };
+    dead: readOptional(from, (is & PROGRESS_IS.destination) === 0 ? readDeath : readDeathOfFollowUp),
+    // Behind all the rest: rows without are as they were.
+    crashes: (is & PROGRESS_IS.crashes) === 0 ? 0 : from.whole(),
+  } satisfies ProgressRow;
+  if (row.dead === undefined || (is & PROGRESS_IS.diedOfCrashes) === 0) return row;
+  return { ...row, dead: { ...row.dead, cause: 'max_crashes' } };
 }
 
 function readDeath(this: ByteReader): NonNullable<ProgressRow['dead']> {
   return { cause: DEATH_CAUSES.word(this.byte()), at: this.number() };
+}
+
+function readDeathOfFollowUp(this: ByteReader): NonNullable<ProgressRow['dead']> {
+  const dead = readDeath.call(this);
+  return { ...dead, destination: { queue: this.text(), itemId: this.text(), target: this.whole() } };
 }
 
 function readDoneKey(from: ByteReader): DoneKeyRow {

@@ -25,7 +25,7 @@ function words<T extends string>(numbers: Readonly<Record<T, number>>): Words<T>
 }
 
 export const FINISHED_STATES = words<FinishedRow['state']>({ done: 1, superseded: 2, discarded: 3 });
-export const DEATH_CAUSES = words<DeathCause>({ max_attempts: 1, refused: 2, dependency: 3 });
+export const DEATH_CAUSES = words<Exclude<DeathCause, 'max_crashes'>>({ max_attempts: 1, refused: 2, dependency: 3 });
 export const REASONS = words<Reason>({ waiter_exists: 1, superseded: 2, already_done: 3, too_soon: 4 });
 export const NACK_KINDS = words<NackKind>({ retry: 1, release: 2, dead_letter: 3 });
 export const LOSS_CAUSES = words<Exclude<LossCause, 'settled' | 'unknown'>>({

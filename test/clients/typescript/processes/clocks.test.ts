@@ -38,7 +38,7 @@ test('the wall clock of a worker', AT_ONCE, async (t) => {
 async function isNoDifferent(t: TestContext, address: string, title: string, shift: string): Promise<void> {
   const troupe = new Troupe(t);
   // Longer than the lease, which is renewed meanwhile, also after the clock has jumped.
-  const play = { name: 'once', queue: 'line', lease: 2_000, ms: 4_000 } as const;
+  const play = { name: 'once', queue: 'line', lease: 6_000, ms: 8_000 } as const;
   const plansWith = (ms: number, seed: number) =>
     TRANSPORTS.map((transport) => {
       const key = `${title}, ${transport}`;

@@ -105,7 +105,7 @@ describe('a parked key', () => {
     const { state, why } = withoutRoom().explain();
     assert.equal(state, 'PARK');
     assert.doesNotMatch(why, /out of attempts/);
-    assert.match(why, /max_dead_letters allows \(1\).*dead-letters discard --queue q.*keyturn resume q k/);
+    assert.match(why, /max_dead_letters allows \(1\).*dead-letters discard --queue q.*keyturn resume -- q k/);
   });
 
   for (const [what, restarts] of [
@@ -135,14 +135,14 @@ describe('a parked key', () => {
   it('says when there is room again', () => {
     const stage = withoutRoom();
     okay(atOnce(stage.core.discardDead({ ...ALL, itemIds: ['x'] }, 1_000, () => stage.now)));
-    assert.match(stage.explain().why, /there is now: "keyturn resume q k"/);
+    assert.match(stage.explain().why, /there is now: "keyturn resume -- q k"/);
   });
 
   it('says that what stopped it is discarded', () => {
     const stage = withoutRoom();
     const scan = okay(stage.core.discardWaiting({ ...ALL, itemIds: ['i'] }, 10, () => stage.now));
     if (scan !== undefined) runThrough(scan);
-    assert.match(stage.explain().why, /item i .*it is discarded since; "keyturn resume q k"/);
+    assert.match(stage.explain().why, /item i .*it is discarded since; "keyturn resume -- q k"/);
   });
 
   it('says that its dead letter is none any more', () => {
@@ -150,7 +150,7 @@ describe('a parked key', () => {
     stage.submit('p', [{ itemId: 'i', key: "it's" }]);
     const token = take(stage);
     stage.nack('worker', { key: "it's", token, kind: 'dead_letter' });
-    assert.match(stage.explain(QUEUE, "it's").why, /item i became a dead letter; "keyturn resume q 'it'\\''s'"/);
+    assert.match(stage.explain(QUEUE, "it's").why, /item i became a dead letter; "keyturn resume -- q 'it'\\''s'"/);
     okay(atOnce(stage.core.discardDead(ALL, 1_000, () => stage.now)));
     assert.match(stage.explain(QUEUE, "it's").why, /none any more/);
   });

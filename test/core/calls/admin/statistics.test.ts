@@ -213,7 +213,7 @@ describe('counts', () => {
     );
     const { retries, deadLetters, redriven } = stats(stage);
     assert.deepEqual({ ...retries }, { nack: 3, lease_expired: 1 });
-    assert.deepEqual({ ...deadLetters }, { max_attempts: 3, refused: 1, dependency: 0 });
+    assert.deepEqual({ ...deadLetters }, { max_attempts: 3, max_crashes: 0, refused: 1, dependency: 0 });
     assert.deepEqual({ ...redriven }, { redrive: 2 });
   });
 

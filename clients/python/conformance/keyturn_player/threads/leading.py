@@ -51,14 +51,14 @@ class Leading(Career):
             self._held = None
             over.set()
             told.join()
-            if term.lost.is_set() and not self.plan(phase).get("ignores_loss"):
+            if term.lost and not self.plan(phase).get("ignores_loss"):
                 self.lost(term)
             self.ends(phase, term)
         return self.done(phase, outcome)
 
     def _tells(self, phase: str, term: keyturn.Term, held: queue.SimpleQueue[Json | None], over: threading.Event) -> None:
         """Ends what is held when it has to stop, unless it ignores that."""
-        stop = term.lost if phase == "hand_over" else term.stopping
+        stop = term.losing if phase == "hand_over" else term.stopping
         while not over.wait(0.005):
             if stop.is_set():
                 if self.plan(phase).get("ignores_loss"):

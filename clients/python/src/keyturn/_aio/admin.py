@@ -220,11 +220,13 @@ class Admin:
         """Tell what the sidecar that is asked is, and what one may do there."""
         return self._ask("GetServer", pb.GetServerRequest, pb.GetServerResponse, _as(views.Server), timeout)
 
-    def evict_holder(self, queue: str, key: str, *, reason: str = "", timeout: float = _TIMEOUT) -> Call[views.Eviction]:
-        """End the live turn of a key; its items go back without counting an attempt."""
+    def evict_holder(
+        self, queue: str, key: str, *, discard: bool = False, reason: str = "", timeout: float = _TIMEOUT
+    ) -> Call[views.Eviction]:
+        """End the live turn of a key; its items go back without counting an attempt, or with `discard` are discarded."""
         return self._ask(
             "EvictHolder",
-            lambda: pb.EvictHolderRequest(queue=queue, reason=reason, key=key),
+            lambda: pb.EvictHolderRequest(queue=queue, reason=reason, key=key, discard=discard),
             pb.EvictHolderResponse,
             _as(views.Eviction),
             timeout,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from keyturn._aio.held_turn import HeldTurn
 from keyturn._connection.call import Call
 from keyturn._session.base import Base
 from keyturn._words import calls
+from keyturn._words.checks import number_within, turn_needed
 from keyturn.words import (
     AckAnswer,
     AcquireCall,
@@ -150,4 +152,6 @@ class Calls:
 
         `asked_at`: `now()` before the call that gave it; its life is counted from there, because only durations are trusted.
         """
+        turn_needed("turn", turn)
+        number_within("asked_at", asked_at, -inf, inf)
         return HeldTurn(self._transport.hold(turn, asked_at))

@@ -15,11 +15,11 @@ from keyturn._aio.core import Core
 from keyturn._aio.leadership import LeaderCareer, Leadership
 from keyturn._aio.leadership import Tasks as LeaderTasks
 from keyturn._aio.producer import Producer
+from keyturn._aio.running_tasks import RunningTasks
 from keyturn._aio.scoped_turn import ScopedTurn
 from keyturn._consume.options import ConsumeSettings, Trouble, consume_settings
 from keyturn._consume.turn_options import ResultOf, TurnDone, TurnOutcome, not_granted, turn_options
-from keyturn._consume.verdict import Handled
-from keyturn._lead.options import LeadSettings, Progress
+from keyturn._lead.options import LeadSettings, Progress, metadata_of
 from keyturn._produce.options import OnProducerError, producer_settings
 from keyturn._produce.spool.options import Spool
 from keyturn._produce.submit import result, submit, submit_many, submit_options
@@ -43,6 +43,7 @@ class Client(Calls):
     def __init__(self, address: str, options: Options) -> None:
         self.address = address
         self._core = Core(address, options)
+        self._running = RunningTasks()
         super().__init__(self._core.base)
 
     @property
@@ -53,8 +54,10 @@ class Client(Calls):
     async def close(self, timeout: float | None = None) -> None:
         """Stop consumers and leaders (20 s for each), close producers (which flush), then refuse what is still open.
 
-        `timeout` sets the time for all of them, seconds. Nothing is left when it returns: no task, no socket.
+        `timeout` sets the time for all of them, seconds. Nothing is left when it returns: no task, no socket. In a handler or a
+        phase of a leader of this client, which it would wait for, it raises RuntimeError, and nothing is closed.
         """
+        self._running.refuse("a handler or a leader must not wait for the end of its own client")
         await self._core.close(timeout_of("timeout", timeout))
 
     def __del__(self) -> None:
@@ -152,7 +155,7 @@ class Client(Calls):
     def consume(
         self,
         queues: str | Sequence[str],
-        handler: Callable[[Work], Awaitable[Handled]],
+        handler: Callable[[Work], Awaitable[object]],
         *,
         concurrency: int = 1,
         max_items_per_turn: int = 1,
@@ -160,7 +163,7 @@ class Client(Calls):
         lease: float | None = None,
         max_hold: float | None = None,
         settle_timeout: float = 30.0,
-        consumer_id: str = "",
+        consumer_id: str | None = None,
         on_error: Callable[[Trouble[Work]], object] | None = None,
     ) -> Consumer:
         """Hand items to a coroutine function, never more than `concurrency` turns (1 to 10,000) at once.
@@ -183,7 +186,7 @@ class Client(Calls):
             consumer_id=consumer_id,
             on_error=on_error,
         )
-        tasks = Tasks(handler)
+        tasks = Tasks(handler, self._running)
         return Consumer(self._core.consume(settings, tasks), tasks)
 
     def lead(
@@ -218,11 +221,11 @@ class Client(Calls):
             margin=margin,
             inaugurate_timeout=inaugurate_timeout,
             hand_over_timeout=hand_over_timeout,
-            metadata=dict(metadata or {}),
+            metadata=metadata_of(metadata),
             progress=progress,
             once=once,
         )
-        phases = LeaderTasks(career)
+        phases = LeaderTasks(career, self._running)
         return Leadership(self._core.lead(settings, phases), phases)
 
     async def submit(

@@ -8,11 +8,11 @@ from inspect import isawaitable
 from types import TracebackType
 from typing import Any
 
+from keyturn._aio.running_tasks import RunningTasks
 from keyturn._consume.consumption import Consumption
 from keyturn._consume.delivered import Delivered
 from keyturn._consume.holding import Holding
 from keyturn._consume.options import DEFAULT_STOP
-from keyturn._consume.verdict import Handled
 from keyturn._words.checks import number_within
 from keyturn._words.limits import DAY
 from keyturn.errors import TurnLostError
@@ -53,33 +53,31 @@ class Work(Delivered):
 class Tasks:
     """Runs each handler as a task; to stop it is to cancel the task."""
 
-    def __init__(self, handler: Callable[[Work], Awaitable[Handled]]) -> None:
+    def __init__(self, handler: Callable[[Work], Awaitable[object]], of_client: RunningTasks) -> None:
         self._handler = handler
-        self._running: set[asyncio.Future[Handled]] = set()
+        self._running = RunningTasks(of_client)
 
     def may_wait(self) -> None:
         """Raise in a handler, which would wait for itself."""
-        if asyncio.current_task() in self._running:
-            raise RuntimeError("a handler must not wait for the end of its own consumer: let another task do that")
+        self._running.refuse("a handler must not wait for the end of its own consumer")
 
     def work(self, delivery: Delivery, holding: Holding) -> Work:
         return Work(delivery, holding)
 
-    async def run(self, work: Work, holding: Holding) -> Handled:
+    async def run(self, work: Work, holding: Holding) -> object:
         running = self._handler(work)
         if not isawaitable(running):
             raise TypeError(f"the handler returned {type(running).__name__}; needed is a coroutine: async def")
         task = asyncio.ensure_future(running)
         holding.listen(lambda _: _cancel(task))
         self._running.add(task)
-        task.add_done_callback(self._running.discard)
         await asyncio.wait((task,))
         if task.cancelled() and holding.reason is not None:
             raise holding.reason
         return task.result()
 
 
-def _cancel(task: asyncio.Future[Handled]) -> None:
+def _cancel(task: asyncio.Future[object]) -> None:
     task.cancel()
 
 

@@ -8,6 +8,7 @@ from inspect import isawaitable
 from types import TracebackType
 from typing import Any, Protocol
 
+from keyturn._aio.running_tasks import RunningTasks
 from keyturn._lead.leadership import LeadershipCore
 from keyturn._lead.led import Led
 from keyturn._lead.options import DEFAULT_STOP
@@ -26,6 +27,7 @@ class Term(Led):
     group = Led.group
     candidate_id = Led.candidate_id
     predecessor = Led.predecessor
+    lost = Led.lost
     loss = Led.loss
     left = Led.left
     progress = Led.progress
@@ -52,14 +54,13 @@ class LeaderCareer(Protocol):
 class Tasks:
     """Runs each phase as a task."""
 
-    def __init__(self, career: LeaderCareer) -> None:
+    def __init__(self, career: LeaderCareer, of_client: RunningTasks) -> None:
         self._career: Any = career
-        self._running: set[asyncio.Future[Any]] = set()
+        self._running = RunningTasks(of_client)
 
     def may_wait(self) -> None:
         """Raise in a phase, which would wait for itself."""
-        if asyncio.current_task() in self._running:
-            raise RuntimeError("a leader must not wait for the end of its own leadership: let another task do that")
+        self._running.refuse("a leader must not wait for the end of its own leadership")
 
     def begin(self, core: TermCore) -> Term:
         return Term(core)
@@ -83,7 +84,6 @@ class Tasks:
         task = asyncio.ensure_future(running)
         core.listen(lambda reason: _cancel(task, reason))
         self._running.add(task)
-        task.add_done_callback(self._running.discard)
         await asyncio.wait((task,))
         if task.cancelled() and core.loss is not None:
             raise core.loss

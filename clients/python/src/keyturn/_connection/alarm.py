@@ -10,7 +10,8 @@ from math import inf
 class Alarm:
     """Goes off once, at the earliest moment that it was set to since it went off or was cancelled."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, wake: Callable[[], None]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, wake: Callable[[float], None]) -> None:
+        """`wake`: how long after the moment that it was set to, in seconds."""
         self._loop = loop
         self._wake = wake
         self._timer: asyncio.TimerHandle | None = None
@@ -29,6 +30,7 @@ class Alarm:
         self._at = inf
 
     def _go_off(self) -> None:
+        late = self._loop.time() - self._at
         self._timer = None
         self._at = inf
-        self._wake()
+        self._wake(late)

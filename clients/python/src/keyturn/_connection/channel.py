@@ -12,7 +12,8 @@ from typing import Final
 import grpc
 
 from keyturn._connection.call import client_closed
-from keyturn._connection.failure import Security, TlsError, explained
+from keyturn._connection.failure import MaybeTlsError, Security, TlsError, explained, speaks_tls
+from keyturn._connection.tls_probe import TlsProbe
 from keyturn._connection.token import Bearer, Metadata, TokenSource
 from keyturn._words.limits import MIB
 from keyturn._words.options import Tls
@@ -71,7 +72,9 @@ class Connection:
         self._security: Security = "plain" if tls is None else "tls" if tls.cert is None else "mutual_tls"
         host = "localhost" if address.startswith("unix:") else address.rpartition(":")[0]
         self._name = host if tls is None or tls.server_name is None else tls.server_name
+        self._address = address
         self._has_stood = False
+        self._probe = TlsProbe(address)
         _connections.add(self)
 
     @property
@@ -96,17 +99,35 @@ class Connection:
         """The sidecar has answered."""
         self._has_stood = True
 
-    def explained(self, error: KeyturnError) -> KeyturnError:
-        """Why there is no connection, where that is known.
+    async def explained(self, error: KeyturnError, limit: float | None = None) -> KeyturnError:
+        """Why there is no connection, with the address. It takes a second at most, and no longer than `limit` seconds.
 
         TlsError only if there never was one: else certificates may just be about to be replaced.
         """
         found = explained(error, self._security, self._name)
-        if isinstance(found, TlsError) and self._has_stood:
-            return KeyturnError(str(found), found.code)
-        return found
+        if found is None:
+            return error
+        if isinstance(found, MaybeTlsError) and not self._has_stood:
+            await self._probe.ask(limit)
+            if self._probe.is_answered:
+                found = speaks_tls(self._probe.is_certain)
+        told = f"cannot reach {self._address}: {found}"
+        if isinstance(found, TlsError) and not self._has_stood:
+            return found.told(told)
+        return KeyturnError(told, found.code)
+
+    def overdue(self, error: KeyturnError) -> KeyturnError:
+        """Of a call whose time was over while there was no connection."""
+        if self._channel is None or self._channel.get_state() is grpc.ChannelConnectivity.READY:
+            return error
+        return KeyturnError(f"{error}: {self.no_answer_yet()}", error.code)
+
+    def no_answer_yet(self) -> str:
+        """Why there is no connection, while nothing else is known."""
+        return f"cannot reach {self._address}: no answer yet"
 
     async def close(self) -> None:
+        await self._probe.close()
         if self._channel is not None:
             await self._channel.close()
             self._channel = None

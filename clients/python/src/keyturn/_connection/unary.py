@@ -111,7 +111,10 @@ class Unary:
             else:
                 after(result, asked_at, future)
         except grpc.aio.AioRpcError as error:
-            refused = self._connection.explained(rpc_error(error))
+            left = None if timeout == inf else max(0.0, asked_at + timeout - self._loop.time())
+            refused = await self._connection.explained(rpc_error(error), left)
+            if refused.code == "DEADLINE_EXCEEDED":
+                refused = self._connection.overdue(refused)
             code = refused.code
             future.reject(refused)
         except KeyturnError as error:

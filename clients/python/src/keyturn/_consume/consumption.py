@@ -11,6 +11,7 @@ from typing import Any, Final, Generic, TypeVar
 from keyturn._connection.backoff import BackOff
 from keyturn._connection.waits import Background, comes
 from keyturn._consume.options import DEFAULT_STOP, ConsumeSettings, Stage, Trouble
+from keyturn._consume.verdict import GivenBack, text_of
 from keyturn._consume.worker import ConsumerContext, HandlerRunner, Next, Worker, release
 from keyturn._session.base import LEAVING, Base, failure_of, retry_after_of
 from keyturn._words import calls
@@ -37,7 +38,8 @@ class Consumption(Generic[W]):
     def __init__(self, base: Base, settings: ConsumeSettings[W], invoke: HandlerRunner[W]) -> None:
         self._base = base
         self._settings = settings
-        self._for_workers = ConsumerContext(base, settings, invoke, self._next, self._take, self._trouble)
+        self._for_workers = ConsumerContext(base, settings, invoke, self._next, self._take, self._trouble, self._ignored)
+        self._has_ignored = False
         self._back_off = BackOff()
         self._context = contextvars.copy_context()
         self._workers: dict[Worker[W], asyncio.Task[None]] = {}
@@ -186,14 +188,25 @@ class Consumption(Generic[W]):
     def _trouble(self, error: BaseException, stage: Stage, work: W | None, turn: Turn | None = None) -> None:
         self.has_cut_off = self.has_cut_off or stage == "stop"
         log.warning(
-            "consumer of %s: %s: %s%s", ", ".join(self._settings.queues), stage, error, "" if turn is None else _of(turn)
+            "consumer of %s: %s: %s%s",
+            ", ".join(self._settings.queues),
+            stage,
+            text_of(error),
+            "" if turn is None else _of(turn),
+            exc_info=error if stage == "handler" and not isinstance(error, GivenBack) else None,
         )
         if self._settings.on_error is None:
             return
         try:
             self._settings.on_error(Trouble(error, stage, work))
-        except BaseException as raised:  # What on_error raises ends the consumer.
-            self._fail(raised)
+        except BaseException:  # It is the application's, and ends nothing here.
+            log.exception("on_error of the consumer of %s raised", ", ".join(self._settings.queues))
+
+    def _ignored(self, why: str, turn: Turn) -> None:
+        """Once: every handler returns the same."""
+        if not self._has_ignored:
+            self._has_ignored = True
+            log.warning("what a handler returned is no result, and is ignored: %s%s", why, _of(turn))
 
     def _fail(self, error: BaseException) -> None:
         """It cannot go on: what runs may finish, then `failure` says why."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final, Generic, Literal, TypeVar
 
-from keyturn._words.checks import callable_needed, count_within, number_within, text_needed
+from keyturn._words.checks import callable_needed, count_within, number_within, text_needed, text_within
 from keyturn._words.limits import DAY, LONGEST_WAIT, MOST_ITEMS
 from keyturn.errors import WrongArgumentError
 
@@ -57,7 +57,7 @@ def consume_settings(
     lease: float | None,
     max_hold: float | None,
     settle_timeout: float,
-    consumer_id: str,
+    consumer_id: str | None,
     on_error: Callable[[Trouble[W]], object] | None,
 ) -> ConsumeSettings[W]:
     """`most`: the largest concurrency. Raises WrongArgumentError naming what is wrong."""
@@ -75,6 +75,8 @@ def consume_settings(
         number_within("lease", lease, 0.1, DAY)
     if max_hold is not None:
         number_within("max_hold", max_hold, 0.001, inf)
+    if consumer_id is not None:
+        text_within("consumer_id", consumer_id)
     if on_error is not None:
         callable_needed("on_error", on_error)
     return ConsumeSettings(
@@ -85,6 +87,6 @@ def consume_settings(
         lease,
         max_hold,
         settle_timeout,
-        consumer_id,
+        consumer_id or "",
         on_error,
     )

@@ -9,7 +9,7 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from keyturn._consume.holding import Ending, Holding, run_under
 from keyturn._consume.options import ConsumeSettings, Stage
-from keyturn._consume.verdict import Ack, DeadLetter, Handled, Nack, Release, shortened, verdict_of, verdict_on_error
+from keyturn._consume.verdict import Ack, DeadLetter, Nack, Release, shortened, verdict_of, verdict_on_error
 from keyturn._session.base import Base, failure_of
 from keyturn._session.retry import with_retries
 from keyturn._words import calls
@@ -36,7 +36,7 @@ class HandlerRunner(Protocol, Generic[W]):
     def work(self, delivery: Delivery, holding: Holding) -> W:
         """What the handler gets."""
 
-    def run(self, work: W, holding: Holding) -> Awaitable[Handled]:
+    def run(self, work: W, holding: Holding) -> Awaitable[object]:
         """Run it, and see to it that it is told when `holding` says stop. Never returns before it has ended."""
 
 
@@ -52,6 +52,8 @@ class ConsumerContext(Generic[W]):
     taken: Callable[[Next], None]
     """It did."""
     trouble: Callable[[BaseException, Stage, W | None, Turn | None], None]
+    ignored: Callable[[str, Turn], None]
+    """A handler returned what no result can be made of."""
 
 
 class Worker(Generic[W]):
@@ -123,7 +125,7 @@ class Worker(Generic[W]):
         if self._span is not None:
             self._span.outcome(outcome)
 
-    async def _finish(self, ending: Ending[Handled]) -> None:
+    async def _finish(self, ending: Ending[object]) -> None:
         self.is_settling = True
         if ending.error is not None and ending.kind == "lost":
             self._trouble(ending.error, "turn_lost")
@@ -136,9 +138,12 @@ class Worker(Generic[W]):
 
     def _accept(self, value: object) -> Ack | Nack:
         try:
-            return self._stamped(verdict_of(value, self._context.base.ids))
-        except TypeError as error:
+            return self._stamped(verdict_of(value, self._context.base.ids, self._ignored))
+        except Exception as error:  # Whatever it returned, its turn is settled.
             return self._reject(error)
+
+    def _ignored(self, why: str) -> None:
+        self._context.ignored(why, self._delivery.turn)
 
     def _stamped(self, verdict: Ack) -> Ack:
         """What follows was caused by this attempt."""

@@ -32,6 +32,11 @@ class Led:
         return self._term.predecessor
 
     @property
+    def lost(self) -> bool:
+        """The term is, or must be taken for, somebody else's: stop at once."""
+        return self._term.loss is not None
+
+    @property
     def loss(self) -> TermLostError | None:
         """Why it is lost; None: it is not known to be."""
         return self._term.loss

@@ -132,7 +132,7 @@ class LeadLink:
         self._commands = deque()
         if self._loop.time() - self._since >= _LONGEST_RECONNECT:
             self._back_off.reset()
-        told = self._connection.explained(error or KeyturnError("the sidecar ended the stream", "UNAVAILABLE"))
+        told = error or KeyturnError("the sidecar ended the stream", "UNAVAILABLE")
         for candidacy in list(self._candidacies.values()):
             candidacy.broke(told)
         if self._candidacies:

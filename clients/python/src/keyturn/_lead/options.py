@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from keyturn._words.checks import number_within, word_within
+from keyturn._words.checks import is_text, number_within, word_within
 from keyturn._words.item_limits import queue_problem
 from keyturn._words.limits import DAY
 from keyturn.errors import WrongArgumentError
@@ -53,6 +53,8 @@ class LeadSettings:
         self._check_metadata()
 
     def _check_metadata(self) -> None:
+        if not isinstance(self.metadata, Mapping):
+            raise WrongArgumentError(f"metadata is {self.metadata!r:.80}; allowed is a mapping of texts", "metadata")
         texts = [text for entry in self.metadata.items() for text in entry]
         if not all(is_text(text) for text in texts):
             raise WrongArgumentError(f"metadata is {dict(self.metadata)!r:.80}; allowed are texts in Unicode", "metadata")
@@ -66,14 +68,9 @@ class LeadSettings:
         return min(ttl / 10, _LARGEST_MARGIN) if self.margin is None else min(self.margin, ttl * 0.8)
 
 
-def is_text(value: object) -> bool:
-    if not isinstance(value, str):
-        return False
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def metadata_of(given: Mapping[str, str] | None) -> Mapping[str, str]:
+    """As it is now: the caller may change it. What is no mapping is refused with the other options."""
+    return dict(given) if isinstance(given, Mapping) else {} if given is None else given
 
 
 def state_of(left: object) -> bytes:

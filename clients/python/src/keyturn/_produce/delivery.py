@@ -51,7 +51,7 @@ class Delivery:
                 handed = await self._hand_over(part)
                 if self._spool is not None and isinstance(handed.error, TlsError):
                     # Nothing about the items: they are safe on disk until somebody has put it right.
-                    handed = handed._replace(kind="again", is_away=True)
+                    handed = handed._replace(kind="again")
                 if handed.kind == "too_many":
                     most = (len(part) + 1) // 2
                 elif handed.kind == "again":
@@ -65,7 +65,7 @@ class Delivery:
                 self._settling.reject(entry, error)
 
     async def _try_again(self, handed: HandedOver, back_off: BackOff, left: Sequence[Entry]) -> None:
-        if handed.is_away and self._spool is not None:
+        if self._spool is not None and handed.error is not None and handed.error.code != "CANCELLED":
             self._spool.begin()
         if handed.error is None or (self._spool is not None and self._spool.is_in_use):
             return

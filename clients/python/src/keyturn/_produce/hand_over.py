@@ -22,14 +22,13 @@ WAIT_FOR_ROOM: Final = 1.0
 
 class HandedOver(NamedTuple):
     """`answered`: one result for each, in order; `some_refused`: these, by their index, will never be accepted, nothing of
-    the others was; `too_many`: more than the queue can ever hold together; `again`: another try may do, and if `is_away`
-    nobody answered and it may have been accepted."""
+    the others was; `too_many`: more than the queue can ever hold together; `again`: another try may do: nobody answered, and
+    it may have been accepted, or there is no room now."""
 
     kind: Literal["answered", "some_refused", "too_many", "refused", "again"]
     results: Sequence[SubmitResult] = ()
     errors: Mapping[int, KeyturnError] = {}
     error: KeyturnError | None = None
-    is_away: bool = False
 
 
 async def until(event: asyncio.Event, handing_over: Coroutine[Any, Any, HandedOver]) -> HandedOver | None:
@@ -61,7 +60,7 @@ async def hand_over(
         failure = failure_of(error)
         if failure in ("refused", "cancelled"):
             return _refusal(error, len(items))
-        return HandedOver("again", error=error, is_away=failure == "away")
+        return HandedOver("again", error=error)
     return HandedOver("answered", results=results)
 
 

@@ -1,4 +1,4 @@
-"""The way of items over the disk, while the sidecar cannot be reached."""
+"""The way of items over the disk, while the sidecar cannot be reached or has no room."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SpoolRoute:
         return self._replaying is not None
 
     def begin(self) -> None:
-        """The sidecar cannot be reached: what comes goes to disk, until all of it was handed over."""
+        """The sidecar cannot be reached, or has no room: what comes goes to disk, until all of it was handed over."""
         self._is_reachable = False
         if not self._closing.is_set() and self._replaying is None:
             self._replaying = self._base.loop.create_task(self._replay())
@@ -213,7 +213,7 @@ class SpoolRoute:
             elif handed.kind == "too_many":
                 most = (len(part) + 1) // 2
             elif handed.error is not None:
-                self._is_reachable = handed.kind == "again" and not handed.is_away
+                self._is_reachable = False
                 self.wake()
                 # It is nothing about the items, so they are kept until somebody has put it right; it is told once.
                 if handed.kind == "refused" and str(handed.error) != told:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import ceil, inf
 from typing import Final, NamedTuple
 
 from keyturn._session.base import Base, Failure
 from keyturn._session.retry import with_retries
 from keyturn._words import calls
-from keyturn._words.checks import number_within, word_within
+from keyturn._words.checks import number_within, text_within, word_within
 from keyturn._words.item_check import LARGEST_MESSAGE, checked_size, with_id
 from keyturn._words.limits import GRACE, LEAST_BETWEEN, LONGEST_WAIT, MOST_ITEMS
 from keyturn._words.requests import DURABILITIES
-from keyturn.errors import ItemFailedError, KeyturnError, SubmitManyError
+from keyturn.errors import ItemFailedError, KeyturnError, SubmitManyError, WrongArgumentError
 from keyturn.words import AwaitAnswer, Durability, NewItem, SubmitResult
 
 # A call that failed so may be sent again.
@@ -41,13 +41,15 @@ def submit_options(wait_for_room: float, durability: Durability | None, timeout:
 
 
 async def submit(base: Base, queue: str, item: NewItem, options: SubmitOptions) -> SubmitResult:
+    text_within("queue", queue)
     named = _named(base, item)
     checked_size(named, 0)
     return (await _send(base, queue, [named], options))[0]
 
 
 async def submit_many(base: Base, queue: str, items: Iterable[NewItem], options: SubmitOptions) -> list[SubmitResult]:
-    named = [_named(base, item) for item in items]
+    text_within("queue", queue)
+    named = [_named(base, item) for item in _iterator(items)]
     results: list[SubmitResult] = []
     try:
         for message in _messages(named):
@@ -55,6 +57,14 @@ async def submit_many(base: Base, queue: str, items: Iterable[NewItem], options:
     except KeyturnError as error:
         raise SubmitManyError(error, results, named[len(results) :]) from error
     return results
+
+
+def _iterator(items: Iterable[NewItem]) -> Iterator[NewItem]:
+    try:
+        # A sequence may have `__getitem__` alone.
+        return iter(items)
+    except TypeError:
+        raise WrongArgumentError(f"items is {items!r:.80}; needed are items", "items") from None
 
 
 def _named(base: Base, item: NewItem) -> NewItem:

@@ -101,7 +101,7 @@ class OwnCommand(Command):
 
 
 class GivingBack(OwnCommand):
-    """A turn that nobody got goes back."""
+    """A turn goes back that nobody got, or that was given up."""
 
     __slots__ = ()
 

@@ -17,7 +17,7 @@ _MOST_LOST: Final = 10_000
 class GivenTurn(Held):
     """A turn that the application was given on this session and has not settled."""
 
-    __slots__ = ("answers", "end_at", "in_use", "safe_until", "ticket", "tied")
+    __slots__ = ("answers", "end_at", "in_use", "safe_until", "ticket", "tied", "was_in_use")
 
     def __init__(self, turn: Turn, tied: bool, ticket: str, on_release: Callable[[Held], None]) -> None:
         super().__init__(turn, on_release)
@@ -30,6 +30,8 @@ class GivenTurn(Held):
         """Until when it lives for certain; inf: as long as the session. A new stream that does not list it sets this."""
         self.in_use = False
         """Somebody holds it, and will release it."""
+        self.was_in_use = False
+        """Somebody held it when it was lost as unreachable: an attempt that ended by silence."""
         self.end_at = 0.0
         """It was lost as unreachable: its holder has ended by this moment."""
 

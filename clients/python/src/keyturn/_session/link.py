@@ -64,6 +64,10 @@ class Link:
         """The sidecar has answered on it."""
         self._connection.stands()
 
+    def no_answer_yet(self) -> str:
+        """Why there is no stream, while nothing else is known."""
+        return self._connection.no_answer_yet()
+
     def drop(self) -> None:
         """It is of no use any more."""
         if self._stream is not None:
@@ -92,5 +96,4 @@ class Link:
         if self._ended is not None:
             self._ended.set()
         if stream is self._stream:
-            told = error or KeyturnError("the sidecar ended the stream", "UNAVAILABLE")
-            self._on_end(self._connection.explained(told))
+            self._on_end(error or KeyturnError("the sidecar ended the stream", "UNAVAILABLE"))

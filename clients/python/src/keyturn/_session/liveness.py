@@ -17,6 +17,8 @@ _PROVE_AFTER: Final = 1 / 3
 _DEAD_AFTER: Final = 2 / 3
 # A connection takes its time: one that is slower than a very short `ttl` is not dead for it. Seconds.
 _LEAST_DEAD: Final = 1.0
+# So long a process that stood still waits for a proof before it gives its turns up, seconds.
+_ASK: Final = 1.0
 
 
 class Liveness:
@@ -28,6 +30,7 @@ class Liveness:
         self._margin = margin
         self._proved_at = -inf
         self._busy_since = inf
+        self._asked_at = -inf
         self.is_asked = False
         """A proof was asked for on the stream that there is, and has not come."""
 
@@ -37,6 +40,16 @@ class Liveness:
 
     def proved(self, sent_at: float) -> None:
         self._proved_at = max(self._proved_at, sent_at)
+
+    def woke(self, now: float, late: float) -> None:
+        """The process was woken so much later than it should have been: a handler kept it busy, or it was suspended.
+
+        What comes later than the margin, and than `stop_at`, comes too late to stop anybody in time, so the sidecar is asked before
+        anything is given up: it may have kept everything. Once in a silence: a process that is always late would give up nothing.
+        """
+        is_too_late = late > self.margin and now >= self._proved_at + self.ttl - self.margin
+        if is_too_late and self._proved_at >= self._asked_at:
+            self._asked_at = now
 
     def busy(self, now: float) -> None:
         """From now on there are calls or turns to lose, so silence counts."""
@@ -53,7 +66,7 @@ class Liveness:
     @property
     def stop_at(self) -> float:
         """When the holders of turns are told to stop."""
-        return self._proved_at + self.ttl - self.margin
+        return max(self._proved_at + self.ttl - self.margin, self._asked_at + _ASK)
 
     @property
     def prove_at(self) -> float:
@@ -65,4 +78,4 @@ class Liveness:
     def dead_at(self, since: float) -> float:
         """`since`: when the stream began; an older silence is not its fault."""
         heard = max(self._proved_at, self._busy_since)
-        return max(heard, since) + max(self.ttl * _DEAD_AFTER, _LEAST_DEAD)
+        return max(max(heard, since) + max(self.ttl * _DEAD_AFTER, _LEAST_DEAD), self._asked_at + _ASK)

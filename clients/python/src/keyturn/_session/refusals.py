@@ -23,6 +23,12 @@ def silent() -> KeyturnError:
     return KeyturnError("the sidecar does not answer", "UNAVAILABLE")
 
 
+def too_late(why: str) -> KeyturnError:
+    """`why` there is no connection; empty: there is one."""
+    told = "no answer before the call's time-out"
+    return KeyturnError(f"{told}: {why}" if why else told, "DEADLINE_EXCEEDED")
+
+
 def no_hello(reply: pb.Reply) -> KeyturnError:
     """The reply to a hello is none."""
     if reply.WhichOneof("outcome") == "error":

@@ -21,7 +21,7 @@ from keyturn._session.liveness import Liveness
 from keyturn._session.open_calls import OpenCalls
 from keyturn._session.open_commands import OpenCommands, OpenLimits
 from keyturn._session.outbox import Outbox
-from keyturn._session.refusals import is_for_good, no_hello, silent
+from keyturn._session.refusals import is_for_good, no_hello, silent, too_late
 from keyturn._session.settlers import Settlers
 from keyturn._session.turn_keeping import TurnKeeping
 from keyturn._session.turns.held import Held
@@ -258,8 +258,9 @@ class Session:
         self._outbox.clear()
         self._settlers.look()
 
-    def _wake(self) -> None:
+    def _wake(self, late: float) -> None:
         now = self._loop.time()
+        self._liveness.woke(now, late)
         self._calls.expire(now, self._too_late)
         has_given_up = self.turns.tick(now, self._liveness.stop_at)
         # If the stream is alive after all, the session still has the turns that were given up here: the next hello lists them.
@@ -282,8 +283,8 @@ class Session:
             self._ask_own(OwnCommand("cancel", pb.Cancel(id=0), lambda _: self._liveness.heard()))
 
     def _too_late(self) -> KeyturnError:
-        why = "" if self._last_failure is None else f": {self._last_failure}"
-        return KeyturnError(f"no answer before the call's time-out{why}", "DEADLINE_EXCEEDED")
+        why = self._last_failure or ("" if self._state == "ready" else self._link.no_answer_yet())
+        return too_late(str(why))
 
     def _arm(self) -> None:
         """One timer for everything that is due some time."""

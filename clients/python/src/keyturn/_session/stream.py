@@ -104,6 +104,8 @@ class Stream(Generic[M]):
         error = await self._open() if self._is_opening else None
         if error is None:
             error = await self._read_all()
+        if error is not None and not self._is_gone:
+            error = await self._explained(error)
         is_told = not self._is_gone
         self._is_gone = True
         self.tasks[0].cancel()
@@ -111,6 +113,12 @@ class Stream(Generic[M]):
         self._call = None
         if is_told:
             self._on_end(self, error)
+
+    async def _explained(self, error: KeyturnError) -> KeyturnError:
+        try:
+            return await self._connection.explained(error)
+        except asyncio.CancelledError:
+            return error  # It ends all the same.
 
     async def _read_all(self) -> KeyturnError | None:
         try:

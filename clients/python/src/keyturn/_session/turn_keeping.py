@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
-from typing import Any
+from typing import Any, Final
 
 from keyturn._gen import coordinator_pb2 as pb
 from keyturn._session.command import CallCommand, GivingBack, OwnCommand
@@ -22,6 +22,10 @@ from keyturn._words.worker_call import ref_of
 from keyturn.errors import TurnLoss
 from keyturn.words import Turn, TurnRef
 
+# AT_MOST_ONCE.
+_FAILED_PRECONDITION: Final = 9
+_SILENT: Final = "the worker was silent for longer than its session lives"
+
 
 class TurnKeeping:
     """The books of a session."""
@@ -36,7 +40,7 @@ class TurnKeeping:
     ) -> None:
         self._loop = loop
         self._margin_of_life = margin_of_life
-        self._stopping = Stopping(loop, lambda given: self._give_back(ref_of(given.turn)))
+        self._stopping = Stopping(loop, self._give_back_given_up)
         # None until the client closes. Then: the turns that were given and not settled, on which somebody may still work.
         self._left: dict[tuple[str, int], GivenTurn] | None = None
         self._renewals = renewals
@@ -122,6 +126,7 @@ class TurnKeeping:
                 self._left[(held.turn.queue, held.turn.token)] = held
             if cause == "unreachable":
                 held.end_at = self._loop.time() + self._margin_of_life()
+                held.was_in_use = held.in_use
             self._turns.lose(held, cause)
         else:
             held.lose(cause)
@@ -320,3 +325,16 @@ class TurnKeeping:
     def _give_back(self, turn: TurnRef) -> None:
         """As if it had not been given, whatever it carries. Should this be lost too, the next stream tells of it again."""
         self._ask(GivingBack("nack", calls.Nack(turn, "release").request()))
+
+    def _give_back_given_up(self, given: GivenTurn) -> None:
+        """An attempt is counted, no matter which side notices the silence first. A queue that gives its items once counts none."""
+        turn = ref_of(given.turn)
+        if not given.was_in_use or given.turn.attempt == 0:
+            self._give_back(turn)
+            return
+
+        def ended(reply: pb.Reply) -> None:
+            if reply.WhichOneof("outcome") == "error" and reply.error.code == _FAILED_PRECONDITION:
+                self._give_back(turn)
+
+        self._ask(GivingBack("nack", calls.Nack(turn, "retry", error=_SILENT).request(), ended))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections.abc import Awaitable, Callable
+from math import inf
 from typing import Any, TypeVar
 
 from keyturn import aio
 from keyturn._sync.held_turn import HeldTurn
 from keyturn._sync.loop_thread import LoopThread
+from keyturn._words.checks import number_within, turn_needed
 from keyturn.words import Turn
 
 A = TypeVar("A")
@@ -33,6 +35,8 @@ class Calls:
 
         `asked_at`: `now()` before the call that gave it; its life is counted from there, because only durations are trusted.
         """
+        turn_needed("turn", turn)
+        number_within("asked_at", asked_at, -inf, inf)
         return HeldTurn(self, self._thread, self._aio, turn, asked_at)
 
     def begin(self, make: Callable[[], Awaitable[A]]) -> concurrent.futures.Future[A]:

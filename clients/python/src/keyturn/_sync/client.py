@@ -14,9 +14,8 @@ from keyturn._connection.channel import fork
 from keyturn._consume.consumption import Consumption
 from keyturn._consume.options import ConsumeSettings, Trouble, consume_settings
 from keyturn._consume.turn_options import ResultOf, TurnDone, TurnOutcome, not_granted, turn_options
-from keyturn._consume.verdict import Handled
 from keyturn._lead.leadership import LeadershipCore
-from keyturn._lead.options import LeadSettings, Progress
+from keyturn._lead.options import LeadSettings, Progress, metadata_of
 from keyturn._produce.options import OnProducerError, producer_settings
 from keyturn._produce.production import Production
 from keyturn._produce.spool.options import Spool
@@ -31,7 +30,7 @@ from keyturn._sync.open_clients import open_clients
 from keyturn._sync.producer import Producer
 from keyturn._sync.scoped_turn import ScopedTurn
 from keyturn._sync.waiting import waiting
-from keyturn._words.checks import callable_needed, timeout_of
+from keyturn._words.checks import callable_needed, plain_callable_needed, timeout_of
 from keyturn._words.limits import MIB
 from keyturn._words.options import Options, default_consumer_id
 from keyturn.errors import NotGranted
@@ -75,15 +74,17 @@ class Client(Calls):
         """Stop consumers and leaders (20 s for each), close producers (which flush), then refuse what is still open.
 
         `timeout` sets the time for all of them, seconds. Nothing is left when it returns: no thread, no socket; but a handler that
-        goes on although it was told to stop keeps its thread until it ends. Twice is fine. Not to be called by a handler of this
-        client, which would wait for itself.
+        goes on although it was told to stop keeps its thread until it ends. Twice is fine. In a handler, a phase of a leader or a
+        callback of this client, which it would wait for, it raises RuntimeError, and nothing is closed.
         """
         timeout_of("timeout", timeout)
         if self._is_closed or self._thread.is_inherited:
             return
         self._thread.may_wait()
         if any(threads.has_current for threads in list(self._threads)):
-            raise RuntimeError("a handler must not wait for the end of its own client: let another thread do that")
+            raise RuntimeError(
+                "a handler or a leader must not wait for the end of its own client: let another thread do that"
+            )
         with self._closing:
             if self._is_closed:
                 return
@@ -192,7 +193,7 @@ class Client(Calls):
     def consume(
         self,
         queues: str | Sequence[str],
-        handler: Callable[[Work], Handled],
+        handler: Callable[[Work], object],
         *,
         concurrency: int = 1,
         max_items_per_turn: int = 1,
@@ -200,7 +201,7 @@ class Client(Calls):
         lease: float | None = None,
         max_hold: float | None = None,
         settle_timeout: float = 30.0,
-        consumer_id: str = "",
+        consumer_id: str | None = None,
         on_error: Callable[[Trouble[Work]], object] | None = None,
     ) -> Consumer:
         """Hand items to a function, in threads, never more than `concurrency` turns (1 to 1,000) at once.
@@ -211,7 +212,7 @@ class Client(Calls):
         how long Ack and Nack are tried again while the sidecar is away. `on_error` is told of everything that goes wrong and
         does not end the consumer, as the log is, in the thread of the client: be short.
         """
-        callable_needed("handler", handler)
+        plain_callable_needed("handler", handler)
         settings: ConsumeSettings[Work] = consume_settings(
             queues,
             concurrency=concurrency,
@@ -265,7 +266,7 @@ class Client(Calls):
             margin=margin,
             inaugurate_timeout=inaugurate_timeout,
             hand_over_timeout=hand_over_timeout,
-            metadata=dict(metadata or {}),
+            metadata=metadata_of(metadata),
             progress=progress,
             once=once,
         )

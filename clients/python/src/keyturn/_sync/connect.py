@@ -8,7 +8,7 @@ from typing import Literal
 from keyturn._sync.client import Client
 from keyturn._words.limits import MIB
 from keyturn._words.metrics import Metrics
-from keyturn._words.options import Options, Tls, TokenFile, address_of
+from keyturn._words.options import Options, Tls, TokenFile, address_of, refuse_clear_token
 from keyturn._words.tracing import Tracing
 
 
@@ -24,6 +24,7 @@ def connect(
     open_bytes: int = 256 * MIB,
     tls: Tls | None = None,
     token: str | TokenFile | Callable[[], str] | None = None,
+    insecure: bool = False,
     metrics: Metrics | None = None,
     tracing: bool | Tracing | None = None,
 ) -> Client:
@@ -36,7 +37,8 @@ def connect(
     turn may have ended its holder is told to stop, seconds (a tenth of its life, at most 2). `open_commands`, `open_bytes`:
     what may wait for answers; one more call is refused (RESOURCE_EXHAUSTED). `token`: who asks, where the sidecar wants to
     know: the token itself, a `TokenFile`, or a callable that gives it; it is
-    called for each call and stream, in the client's thread: be short there. `tracing`: spans of OpenTelemetry; None: where its
+    called for each call and stream, in the client's thread: be short there. `insecure`: the token may be sent to
+    another machine in clear text. `tracing`: spans of OpenTelemetry; None: where its
     API is installed and an SDK is registered; True: it is an error if the API is not there; False: none; or a `Tracing`.
 
     One thread runs in the background until `close`. Connect after a fork, not before. Raises WrongArgumentError.
@@ -54,4 +56,6 @@ def connect(
         metrics=metrics,
         tracing=tracing,
     )
-    return Client(address_of(address), options)
+    chosen = address_of(address)
+    refuse_clear_token(chosen, tls, token, insecure)
+    return Client(chosen, options)

@@ -13,11 +13,10 @@ from keyturn._consume.consumption import Consumption
 from keyturn._consume.delivered import Delivered
 from keyturn._consume.holding import Holding
 from keyturn._consume.options import DEFAULT_STOP
-from keyturn._consume.verdict import Handled
 from keyturn._sync.handler_threads import HandlerThreads
 from keyturn._sync.loop_thread import LoopThread
 from keyturn._sync.stopping import Stoppable
-from keyturn._words.checks import number_within
+from keyturn._words.checks import number_within, timeout_of
 from keyturn._words.limits import DAY
 from keyturn._words.log import log
 from keyturn.words import Delivery
@@ -50,23 +49,23 @@ class Work(Stoppable, Delivered):
 class Threads:
     """Runs each handler in a thread; to stop it is to tell it so."""
 
-    def __init__(self, handler: Callable[[Work], Handled], threads: HandlerThreads) -> None:
+    def __init__(self, handler: Callable[[Work], object], threads: HandlerThreads) -> None:
         self._handler = handler
         self._threads = threads
 
     def work(self, delivery: Delivery, holding: Holding) -> Work:
         return Work(delivery, holding)
 
-    async def run(self, work: Work, holding: Holding) -> Handled:
+    async def run(self, work: Work, holding: Holding) -> object:
         loop = asyncio.get_running_loop()
-        done: asyncio.Future[Handled] = loop.create_future()
+        done: asyncio.Future[object] = loop.create_future()
         holding.listen(work._stop)
         # Its span is active here. What one handler sets is nothing to the next.
         context = contextvars.copy_context()
         self._threads.run(lambda: context.run(self._handle, work, loop, done))
         return await done
 
-    def _handle(self, work: Work, loop: asyncio.AbstractEventLoop, done: asyncio.Future[Handled]) -> None:
+    def _handle(self, work: Work, loop: asyncio.AbstractEventLoop, done: asyncio.Future[object]) -> None:
         settle: Callable[[Any], None]
         outcome: Any
         try:
@@ -120,6 +119,7 @@ class Consumer:
                 return False
             return True
 
+        timeout_of("timeout", timeout)
         self._may_wait()
         if not self._thread.is_stopped and not self._thread.call(ended):
             return False

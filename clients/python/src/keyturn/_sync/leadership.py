@@ -15,7 +15,7 @@ from keyturn._lead.term import TermCore
 from keyturn._sync.consumer import for_a_future
 from keyturn._sync.handler_threads import HandlerThreads
 from keyturn._sync.loop_thread import LoopThread
-from keyturn._words.checks import number_within
+from keyturn._words.checks import number_within, timeout_of
 from keyturn._words.limits import DAY
 from keyturn._words.log import log
 from keyturn.errors import TermLostError
@@ -30,6 +30,7 @@ class Term(Led):
     group = Led.group
     candidate_id = Led.candidate_id
     predecessor = Led.predecessor
+    lost = Led.lost
     loss = Led.loss
     left = Led.left
     progress = Led.progress
@@ -39,13 +40,13 @@ class Term(Led):
         super().__init__(core)
         self.stopping = threading.Event()
         """Set, in time, when the work must stop: it is to hand over, or lost. Wait on it instead of sleeping."""
-        self.lost = threading.Event()
-        """Set, in time, when the term is lost: stop at once."""
+        self.losing = threading.Event()
+        """Set, in time, when the term is lost, and then alone: wait on it in a hand-over instead of sleeping."""
         core.listen(self._told)
 
     def _told(self, reason: BaseException) -> None:
         if isinstance(reason, TermLostError):
-            self.lost.set()
+            self.losing.set()
         self.stopping.set()
 
 
@@ -151,6 +152,7 @@ class Leadership:
                 return False
             return True
 
+        timeout_of("timeout", timeout)
         self._may_wait()
         if not self._thread.is_stopped and not self._thread.call(ended):
             return False

@@ -111,6 +111,7 @@ class Producer:
         """Take nothing more, and flush. What is not handed over after `timeout` is refused with ProducerClosedError."""
         if timeout is not None:
             number_within("timeout", timeout, 0, LONGEST_CLOSE)
+        self._thread.may_wait()
         self._is_closed = True
         if not self._thread.is_stopped:
             self._thread.call(lambda: self._core.close(timeout))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -102,3 +103,18 @@ def address_of(address: str | None) -> str:
         if host and port.isascii() and port.isdigit() and 0 < int(port) < 65_536:
             return chosen
     raise WrongArgumentError(f"address is {chosen!r}; needed is host:port or unix:/path", "address")
+
+
+# Names that lead to this machine, whatever a name server says.
+_LOOPBACK: Final = re.compile(r"(localhost|127(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}|\[::1\]):\d+", re.IGNORECASE)
+
+
+def refuse_clear_token(address: str, tls: Tls | None, token: object, insecure: bool) -> None:
+    """The sidecar would refuse it, too, but only when everybody on the way has read it."""
+    if not isinstance(insecure, bool):
+        raise WrongArgumentError(f"insecure is {insecure!r}; allowed are True and False", "insecure")
+    if token is None or tls is not None or insecure:
+        return
+    if address.startswith("unix:") or _LOOPBACK.fullmatch(address):
+        return
+    raise WrongArgumentError(f"token: it would be sent to {address} in clear text; use tls, or say insecure=True", "token")

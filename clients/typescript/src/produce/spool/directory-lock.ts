@@ -1,105 +1,110 @@
-/** One process at a time has a spool's directory. */
-import { randomUUID } from 'node:crypto';
-import { link, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+/**
+ * One process at a time has a spool's directory.
+ *
+ * Each process that wants it makes a file with a name of its own in the folder `locks`, and only then looks at the others: a process
+ * that finds the file of one that lives withdraws. Of two that come at once at least one sees the other, so at most one stays; both may
+ * withdraw, and try again. A name says who made it and never comes again, so the file of a process that is
+ * gone may be removed by any process that sees it.
+ */
+import { randomInt, randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rmdir, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { SpoolError } from './spool-error.js';
 
-const NAME = 'lock';
+const FOLDER = 'locks';
+const TRIES = 20;
 
-/** Who has it. `life` tells two processes with one pid apart; empty where the system does not say. */
+/** Who wants the directory, or has it. `life` tells two processes with one pid apart; empty where the system does not say. */
 interface Owner {
   readonly pid: number;
   readonly life: string;
 }
 
-/** How often a stale lock is removed before another process is assumed to do the same. */
-const TRIES = 5;
-
 export class DirectoryLock {
   private constructor(
-    readonly file: string,
-    readonly text: string,
+    private readonly folder: string,
+    private readonly name: string,
   ) {}
 
   /**
-   * A lock of a process that is gone (kill -9, a crash) does not count. That a process on another machine, or in another
-   * container, has the directory cannot be seen.
+   * A process that is gone (kill -9, a crash) has the directory no more. That a process on another machine, or in another container,
+   * has it cannot be seen.
    *
    * @throws SpoolError in_use, io
    */
   static async take(directory: string): Promise<DirectoryLock> {
-    const file = join(directory, NAME);
-    const owner: Owner = { pid: process.pid, life: await lifeOf(process.pid) };
-    const text = JSON.stringify(owner);
-    // Written aside and linked, so that a lock that can be seen is whole.
-    const own = `${file}.${randomUUID()}`;
+    const folder = join(directory, FOLDER);
+    let name = '';
     try {
-      await writeFile(own, text);
-      for (let tries = 0; tries < TRIES; tries++) {
-        if (await linked(own, file)) return new DirectoryLock(file, text);
-        await removeStale(file);
+      name = nameOf({ pid: process.pid, life: await lifeOf(process.pid) });
+      for (let left = TRIES; ; left -= 1) {
+        await publish(folder, name);
+        const other = await another(folder, name);
+        if (other === undefined) return new DirectoryLock(folder, name);
+        if (left <= 1) throw inUse(folder, other);
+        await withdraw(folder, name);
+        await pauseByChance(directory);
       }
-      throw new SpoolError('in_use', file, 'others try to take it at the same time');
     } catch (error) {
-      throw error instanceof SpoolError ? error : new SpoolError('io', file, 'cannot be taken', error);
-    } finally {
-      await unlink(own).catch(() => undefined);
+      if (name !== '') await withdraw(folder, name);
+      throw error instanceof SpoolError ? error : new SpoolError('io', folder, 'cannot be taken', error);
     }
   }
 
-  /** If that fails, the next one finds that its owner is gone. */
+  /** If that fails, the next process finds that this one is gone. */
   async release(): Promise<void> {
-    await unlink(this.file).catch(() => undefined);
+    await withdraw(this.folder, this.name);
   }
 }
 
-async function linked(own: string, file: string): Promise<boolean> {
-  try {
-    await link(own, file);
-    return true;
-  } catch (error) {
-    if (isCode(error, 'EEXIST')) return false;
-    throw error;
+async function publish(folder: string, name: string): Promise<void> {
+  for (let left = TRIES; ; left -= 1) {
+    await mkdir(folder, { recursive: true });
+    try {
+      return await writeFile(join(folder, name), '');
+    } catch (error) {
+      // Another process that released its own has removed the folder.
+      if (!isCode(error, 'ENOENT') || left <= 1) throw error;
+    }
   }
 }
 
-/** @throws SpoolError when its owner lives */
-async function removeStale(file: string): Promise<void> {
-  const seen = await readIfThere(file);
-  if (seen === undefined) return;
-  const owner = ownerIn(seen);
-  if (owner !== undefined && (await lives(owner))) {
-    const who = owner.pid === process.pid ? 'this process' : `process ${owner.pid}`;
-    throw new SpoolError('in_use', file, `the directory is in use by ${who}; each producer needs one of its own`);
-  }
-  const aside = `${file}.${randomUUID()}`;
-  await rename(file, aside).catch((error: unknown) => {
-    if (!isCode(error, 'ENOENT')) throw error;
-  });
-  // Between our look and our rename another process may have taken the lock: then we moved the lock of that process.
-  if ((await readIfThere(aside)) !== seen) await link(aside, file).catch(() => undefined);
-  await unlink(aside).catch(() => undefined);
+async function withdraw(folder: string, name: string): Promise<void> {
+  await unlink(join(folder, name)).catch(() => undefined);
+  // Unless there are others in it.
+  await rmdir(folder).catch(() => undefined);
 }
 
-async function readIfThere(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
+/** Two in step would both withdraw each time. No clock is needed for that: each look at the directory takes a moment. */
+async function pauseByChance(directory: string): Promise<void> {
+  for (let looks = randomInt(0, 32); looks > 0; looks -= 1) await readdir(directory);
 }
 
-function ownerIn(text: string): Owner | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || !('pid' in value) || !('life' in value)) return undefined;
-    const { pid, life } = value;
-    return typeof pid === 'number' && typeof life === 'string' ? { pid, life } : undefined;
-  } catch {
-    return undefined;
+/** Another one that lives. Files of those that are gone are removed. */
+async function another(folder: string, own: string): Promise<Owner | undefined> {
+  for (const name of await readdir(folder)) {
+    const owner = name === own ? undefined : ownerOf(name);
+    if (owner === undefined) continue;
+    if (await lives(owner)) return owner;
+    await unlink(join(folder, name)).catch(() => undefined);
   }
+  return undefined;
+}
+
+function inUse(folder: string, { pid }: Owner): SpoolError {
+  const who = pid === process.pid ? 'this process' : `process ${pid}`;
+  return new SpoolError('in_use', folder, `the directory is in use by ${who}; each producer needs one of its own`);
+}
+
+function nameOf({ pid, life }: Owner): string {
+  return `${pid}_${life}_${randomUUID()}`;
+}
+
+/** Undefined: it is no lock. */
+function ownerOf(name: string): Owner | undefined {
+  const [, pid, life = ''] = /^(\d+)_([^_]*)_[^_]+$/.exec(name) ?? [];
+  return pid === undefined ? undefined : { pid: Number(pid), life };
 }
 
 async function lives({ pid, life }: Owner): Promise<boolean> {
@@ -113,7 +118,11 @@ async function lives({ pid, life }: Owner): Promise<boolean> {
   }
 }
 
-/** Linux: the boot and the moment in it at which the process began; a pid alone is given again, in containers at once. */
+/**
+ * Linux: the boot and the moment in it at which the process began; a pid alone is given again, in containers at once.
+ *
+ * @throws what is known of a process cannot be read
+ */
 async function lifeOf(pid: number): Promise<string> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
@@ -123,9 +132,11 @@ async function lifeOf(pid: number): Promise<string> {
     // It is a zombie: it has ended, and its parent has not asked for its exit code.
     if (state === 'Z' || state === 'X') return '';
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
-    return `${boot.trim()}/${started}`;
-  } catch {
-    return '';
+    return `${boot.trim()}+${started}`;
+  } catch (error) {
+    // There is no such process, or the system has no such files.
+    if (isCode(error, 'ENOENT') || isCode(error, 'ESRCH')) return '';
+    throw error;
   }
 }
 

@@ -109,7 +109,7 @@ class Renewals:
         for held in everyone:
             self._on_loss(held, cause)
 
-    def _tick(self) -> None:
+    def _tick(self, _late: float) -> None:
         now = self._loop.time()
         due: list[Held] = []
         for held, life in list(self._lives.items()):

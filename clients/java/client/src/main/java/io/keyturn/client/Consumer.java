@@ -27,7 +27,7 @@ public final class Consumer implements AutoCloseable {
 
     /**
      * Completes when it has stopped. Fails, after what runs has ended, when it cannot go on: the sidecar refuses its Acquire (a bad
-     * name, no permission), or the error listener throws.
+     * name, no permission).
      *
      * @return a future of its end
      */

@@ -20,11 +20,11 @@ public final class ConsumerOptions {
         SETTLE,
         /** Items became dead letters, because of this error; told to the log too. */
         DEAD_LETTER,
-        /** A stop cut the handler off: its items went back, no attempt is counted; told to the log too. */
+        /** A stop cut the handler off: its items go back without counting an attempt, unless its turn was lost; also in the log. */
         STOP
     }
 
-    /** Told of everything that went wrong and does not end the consumer. What it throws ends the consumer. */
+    /** Gets everything that went wrong and does not end the consumer. What it throws is logged, and ends nothing. */
     @FunctionalInterface
     public interface ErrorListener {
         /**

@@ -2,7 +2,7 @@ package io.keyturn.client;
 
 import io.grpc.Status;
 
-/** A stop cut handlers off: they had no time to end. What they had went back, and no attempt is counted. */
+/** A stop cut handlers off: they had no time to end. What they had goes back without counting an attempt, unless the turn was lost. */
 public final class ConsumerStoppedException extends KeyturnException {
     private static final long serialVersionUID = 1;
 

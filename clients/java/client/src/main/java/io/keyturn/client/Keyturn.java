@@ -1,12 +1,11 @@
 package io.keyturn.client;
 
-import io.keyturn.client.internal.consume.Worker;
-import io.keyturn.client.internal.lead.Candidacy;
 import io.keyturn.client.internal.produce.Results;
 import io.keyturn.client.internal.produce.Submitting;
 import io.keyturn.client.internal.session.AdminDeadline;
 import io.keyturn.client.internal.session.Base;
 import io.keyturn.client.internal.session.Connection;
+import io.keyturn.client.internal.session.Inside;
 import io.keyturn.client.internal.session.SessionTransport;
 import io.keyturn.client.internal.session.Transport;
 import io.keyturn.client.internal.session.UnaryTransport;
@@ -93,7 +92,8 @@ public final class Keyturn extends Turns implements AutoCloseable {
      * @param address {@code host:port} or {@code unix:/path}
      * @param options what is not as usual
      * @return the client; the connection is made by the first call
-     * @throws KeyturnException INVALID_ARGUMENT for an address or a file of TLS that cannot be
+     * @throws KeyturnException INVALID_ARGUMENT for an address or a file of TLS that cannot be, and for a token that would be
+     *     sent to another machine in clear text
      */
     public static Keyturn connect(String address, KeyturnOptions options) {
         return of(Checks.text("address", address), Checks.needed("options", options));
@@ -296,13 +296,12 @@ public final class Keyturn extends Turns implements AutoCloseable {
      * Closing twice is fine, also at once: each returns when it is closed.
      *
      * @param timeout how long handlers and items that wait have, up to 24 h; null: each its own
-     * @throws KeyturnException FAILED_PRECONDITION in a handler or in the thread that completes futures, which would wait for
+     * @throws KeyturnException FAILED_PRECONDITION in a handler, a phase of a leader or a callback of this client, which would wait for
      *     themselves; nothing was closed then
      */
     public void close(Duration timeout) {
         if (timeout != null) Checks.within("timeout", timeout, Duration.ZERO, Checks.DAY);
-        Worker.refuseToWaitFor(base, null);
-        Candidacy.refuseToWaitFor(base, null);
+        Inside.refuseToWaitFor(base, null);
         synchronized (closing) {
             if (isClosed) return;
             isClosed = true;

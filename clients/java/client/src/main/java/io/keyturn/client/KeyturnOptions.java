@@ -49,6 +49,7 @@ public final class KeyturnOptions {
         private long openBytes = 256L * 1_048_576;
         private TlsSettings tls;
         private TokenSettings token;
+        private boolean isInsecure;
         private Logger logger = System.getLogger("io.keyturn.client");
         private Metrics metrics = Metrics.NONE;
         private TracingSettings tracing = TracingSettings.DEFAULT;
@@ -179,6 +180,17 @@ public final class KeyturnOptions {
         }
 
         /**
+         * The token may be sent to another machine in clear text: anybody on the way can read it.
+         *
+         * @param isInsecure unset: false, {@code connect} refuses it; loopback and sockets need no leave
+         * @return this
+         */
+        public Builder insecure(boolean isInsecure) {
+            this.isInsecure = isInsecure;
+            return this;
+        }
+
+        /**
          * Where is told what the client goes on after.
          *
          * @param logger unset: that of the system named {@code io.keyturn.client}
@@ -229,7 +241,8 @@ public final class KeyturnOptions {
         public KeyturnOptions build() {
             boolean isUnary = transport == TransportKind.UNARY;
             return new KeyturnOptions(new ClientSettings(
-                    isUnary, consumerId, sessionId, sessionTtl, margin, openCommands, openBytes, tls, token, logger, metrics, tracing));
+                    isUnary, consumerId, sessionId, sessionTtl, margin, openCommands, openBytes, tls, token, isInsecure,
+                    logger, metrics, tracing));
         }
     }
 }

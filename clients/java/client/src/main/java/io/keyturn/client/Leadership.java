@@ -109,7 +109,7 @@ public final class Leadership implements AutoCloseable {
      */
     @Override
     public void close() {
-        Candidacy.refuseToWaitFor(base, candidacy);
+        candidacy.refuseToWait();
         base.getUninterruptibly(stop(DEFAULT_STOP));
     }
 

@@ -85,7 +85,7 @@ public final class Producer implements AutoCloseable {
      */
     public void close(Duration timeout) {
         if (timeout != null) Checks.within("timeout", timeout, Duration.ZERO, Checks.DAY);
-        base.callbacks.refuseToBlock();
+        base.refuseToBlock();
         base.getUninterruptibly(closeLater(timeout));
     }
 

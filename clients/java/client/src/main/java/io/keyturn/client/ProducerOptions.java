@@ -152,7 +152,7 @@ public final class ProducerOptions {
         }
 
         /**
-         * Items are written to disk while the sidecar cannot be reached.
+         * Items are written to disk while the sidecar cannot be reached, or has no room.
          *
          * @param spool where
          * @return this

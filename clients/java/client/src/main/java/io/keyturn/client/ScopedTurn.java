@@ -77,7 +77,7 @@ public final class ScopedTurn implements AutoCloseable {
     }
 
     /**
-     * The fencing token: it grows with every turn of the queue. Let what you write to refuse a smaller one than it has seen.
+     * The fencing token: it grows with every turn of the key. Let what you write to refuse a smaller one of the same key.
      *
      * @return above 0
      * @throws IllegalStateException when the turn was not granted

@@ -5,7 +5,7 @@ import io.keyturn.client.internal.words.SpoolSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/** Where items wait on disk while the sidecar cannot be reached, made by {@link #builder}. */
+/** Where items wait on disk while the sidecar cannot be reached, or has no room, made by {@link #builder}. */
 public final class SpoolOptions {
     private static final long MIB = 1_048_576;
 

@@ -33,7 +33,7 @@ public final class Work {
     }
 
     /**
-     * The fencing token: it grows with every turn of the queue. Let what you write to refuse a smaller one than it has seen.
+     * The fencing token: it grows with every turn of the key. Let what you write to refuse a smaller one of the same key.
      *
      * @return above 0
      */
@@ -98,7 +98,7 @@ public final class Work {
     /**
      * What the items came to: for {@link Keyturn#result}, and for their idempotency keys.
      *
-     * @param bytes up to 1 MiB; the last one counts
+     * @param bytes up to 1 MiB; the last one counts. What is larger makes the items dead letters, with the reason
      */
     public void result(byte[] bytes) {
         delivered.result(ByteString.copyFrom(Checks.needed("result", bytes)));
@@ -108,7 +108,8 @@ public final class Work {
      * Submits an item in the same step that ends this turn as done: both or neither.
      *
      * @param queue where it goes
-     * @param item up to 1,000 for one turn
+     * @param item up to 1,000 for one turn, 4 MiB in all, with a payload of up to 1 MiB each. What is more makes the items of the turn
+     *     dead letters, with the reason
      */
     public void followUp(String queue, QueueItem item) {
         delivered.followUp(Checks.text("queue", queue), Checks.needed("item", item));

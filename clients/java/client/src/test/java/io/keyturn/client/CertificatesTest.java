@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -106,10 +107,67 @@ final class CertificatesTest {
         try (Keyturn keyturn = Keyturn.connect(sidecar.address(), options)) {
             KeyturnException error = assertThrows(KeyturnException.class, () -> keyturn.turn("q", "k"));
             assertEquals(Status.Code.UNAVAILABLE, error.code());
-            assertTrue(error.getMessage().startsWith("no connection over TLS: the certificate of the sidecar"), error.getMessage());
+            String words = "cannot reach " + sidecar.address() + ": no connection over TLS: the certificate of the sidecar";
+            assertTrue(error.getMessage().startsWith(words), error.getMessage());
             Files.copy(right, ca, StandardCopyOption.REPLACE_EXISTING);
             // A connection that was begun before may fail still.
             Wait.until(() -> isGranted(keyturn, request));
+        }
+    }
+
+    private static void saysAtOnce(Sidecar other, KeyturnOptions options, String words) {
+        List<Consumer<Keyturn>> calls = List.of(
+                keyturn -> keyturn.get(keyturn.submit("q", QueueItem.of("k", "x"))),
+                keyturn -> keyturn.turn("q", "k", TurnOptions.builder().waitFor(TurnOptions.FOREVER).build()),
+                keyturn -> keyturn.get(keyturn.result("q", "i", TurnOptions.FOREVER)));
+        for (Consumer<Keyturn> call : calls) {
+            try (Keyturn keyturn = Keyturn.connect(other.address(), options)) {
+                KeyturnException error = assertThrows(KeyturnException.class, () -> call.accept(keyturn));
+                // Not that of a time-out.
+                assertEquals(Status.Code.UNAVAILABLE, error.code());
+                assertTrue(error.getMessage().startsWith("cannot reach " + other.address() + ": "), error.getMessage());
+                assertTrue(error.getMessage().contains(words), error.getMessage());
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(KeyturnOptions.TransportKind.class)
+    void aClientWithoutTlsIsToldAtOnceThatTheSidecarSpeaksIt(KeyturnOptions.TransportKind transport) {
+        KeyturnOptions plain = KeyturnOptions.builder().transport(transport).build();
+        saysAtOnce(sidecar, plain, "the sidecar speaks TLS, and this client does not (KeyturnOptions.tls)");
+    }
+
+    @ParameterizedTest
+    @EnumSource(KeyturnOptions.TransportKind.class)
+    void aClientWithTlsIsToldAtOnceThatTheSidecarDoesNotSpeakIt(KeyturnOptions.TransportKind transport) throws Exception {
+        TlsOptions tls = TlsOptions.builder().ca(right).build();
+        try (Sidecar plain = Sidecar.start()) {
+            saysAtOnce(plain, KeyturnOptions.builder().transport(transport).tls(tls).build(), "the sidecar does not speak TLS");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(KeyturnOptions.TransportKind.class)
+    void aSidecarThatIsNotThereIsNamedWithTheReason(KeyturnOptions.TransportKind transport) {
+        KeyturnOptions options = KeyturnOptions.builder().transport(transport).build();
+        SubmitOptions soon = SubmitOptions.builder().timeout(Duration.ofMillis(500)).build();
+        try (Keyturn keyturn = Keyturn.connect("127.0.0.1:1", options)) {
+            KeyturnException error = assertThrows(
+                    KeyturnException.class, () -> keyturn.get(keyturn.submit("q", QueueItem.of("k", "x"), soon)));
+            assertTrue(error.getMessage().contains("cannot reach 127.0.0.1:1: Connection refused"), error.getMessage());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(KeyturnOptions.TransportKind.class)
+    void aPortThatAnswersHandshakesBeforeItsSidecarIsUpEndsNoCall(KeyturnOptions.TransportKind transport) throws Exception {
+        KeyturnOptions options = KeyturnOptions.builder().transport(transport).build();
+        try (Sidecar plain = Sidecar.start();
+                TwoPorts port = new TwoPorts(plain.address(), sidecar.address());
+                Keyturn keyturn = Keyturn.connect(port.address(), options)) {
+            keyturn.get(keyturn.submit("q", QueueItem.of("k", "x")));
+            assertTrue(port.isUp());
         }
     }
 

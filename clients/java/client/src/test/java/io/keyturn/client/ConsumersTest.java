@@ -193,22 +193,4 @@ class ConsumersTest {
                 Status.Code.INVALID_ARGUMENT,
                 assertInstanceOf(KeyturnException.class, ended.getCause()).code());
     }
-
-    @Test
-    void anErrorListenerThatThrowsEndsAConsumer() {
-        ConsumerOptions options = ConsumerOptions.builder()
-                .onError((error, stage, work) -> {
-                    throw new IllegalStateException("enough", error);
-                })
-                .build();
-        Consumer consumer = keyturn.consume(
-                "enough", options,
-                work -> {
-                    throw new ReleaseException();
-                });
-        submit("enough", "k", "x");
-        ExecutionException ended = assertThrows(
-                ExecutionException.class, () -> consumer.done().get(Wait.SECONDS, TimeUnit.SECONDS));
-        assertEquals("enough", ended.getCause().getMessage());
-    }
 }

@@ -1,8 +1,8 @@
 package io.keyturn.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -14,7 +14,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.ResourceBundle;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -61,6 +63,7 @@ class ListenersTest {
     /** Counts what it is told, and shows none of it. */
     private static final class Counting implements System.Logger {
         final AtomicInteger told = new AtomicInteger();
+        final Set<String> messages = ConcurrentHashMap.newKeySet();
 
         @Override
         public String getName() {
@@ -75,6 +78,7 @@ class ListenersTest {
         @Override
         public void log(Level level, ResourceBundle bundle, String message, Throwable thrown) {
             if (thrown instanceof AssertionError) told.incrementAndGet();
+            messages.add(message);
         }
 
         @Override
@@ -120,23 +124,58 @@ class ListenersTest {
     }
 
     @Test
-    void anErrorListenerOfAConsumerThatThrowsAnErrorEndsIt() {
-        AssertionError thrown = new AssertionError("of the listener");
+    void anErrorListenerOfAConsumerThatThrowsAnErrorEndsNothingAndIsLogged() throws Exception {
         ConsumerOptions options = ConsumerOptions.builder()
                 .onError((error, stage, work) -> {
-                    throw thrown;
+                    throw new AssertionError("of the listener");
                 })
                 .build();
-        try (Keyturn keyturn = Keyturn.connect(sidecar.address())) {
-            Consumer consumer = keyturn.consume(
-                    "listener", options,
-                    work -> {
-                        throw new StackOverflowError("of the handler");
-                    });
-            keyturn.get(keyturn.submit("listener", QueueItem.of("k", "x")));
-            ExecutionException ended = assertThrows(
-                    ExecutionException.class, () -> consumer.done().get(Wait.SECONDS, TimeUnit.SECONDS));
-            assertSame(thrown, ended.getCause());
+        CountDownLatch handled = new CountDownLatch(1);
+        try (Keyturn keyturn = throwing()) {
+            Consumer consumer = keyturn.consume("listener", options, work -> {
+                if (work.key().equals("bad")) throw new DeadLetterException("of the handler");
+                handled.countDown();
+            });
+            keyturn.get(keyturn.submit("listener", QueueItem.of("bad", "x")));
+            Wait.until(() -> logger.messages.contains("onError threw (stage HANDLER)"));
+            keyturn.get(keyturn.submit("listener", QueueItem.of("good", "x")));
+            Wait.forLatch(handled);
+            assertFalse(consumer.done().isDone());
+        }
+    }
+
+    @Test
+    void aLoggerThatThrowsCostsNoItem() throws Exception {
+        CountDownLatch handled = new CountDownLatch(2);
+        System.Logger broken = new System.Logger() {
+            @Override
+            public String getName() {
+                throw new AssertionError("getName");
+            }
+
+            @Override
+            public boolean isLoggable(Level level) {
+                throw new AssertionError("isLoggable");
+            }
+
+            @Override
+            public void log(Level level, ResourceBundle bundle, String message, Throwable thrown) {
+                throw new AssertionError("log");
+            }
+
+            @Override
+            public void log(Level level, ResourceBundle bundle, String format, Object... parameters) {
+                throw new AssertionError("log");
+            }
+        };
+        KeyturnOptions options = KeyturnOptions.builder().logger(broken).build();
+        try (Keyturn keyturn = Keyturn.connect(sidecar.address(), options)) {
+            keyturn.consume("logger", work -> {
+                handled.countDown();
+                throw new DeadLetterException("of the handler");
+            });
+            for (String key : List.of("a", "b")) keyturn.get(keyturn.submit("logger", QueueItem.of(key, "x")));
+            Wait.forLatch(handled);
         }
     }
 

@@ -139,6 +139,23 @@ class ProducersTest {
         }
     }
 
+    @Test
+    void aSpoolKeepsItemsWhileTheQueueIsFullAndHandsThemOverInOrder(@TempDir Path directory) throws Exception {
+        List<Throwable> troubles = new CopyOnWriteArrayList<>();
+        try (Sidecar sidecar = Sidecar.start("queues: { small: { max_waiting: 2 } }");
+                Keyturn keyturn = Keyturn.connect(sidecar.address());
+                Producer producer = keyturn.producer("small", spooling(directory, troubles))) {
+            for (int n = 0; n < 2; n++) keyturn.get(keyturn.submit("small", QueueItem.of("k", Integer.toString(n))));
+            for (int n = 2; n < 10; n++) {
+                assertTrue(producer.add(QueueItem.of("k", Integer.toString(n))).get(Wait.SECONDS, TimeUnit.SECONDS).spooled());
+            }
+            assertEquals(numbers(0, 10), consumed(keyturn, "small", 10));
+            Wait.until(() -> producer.spooled() == 0);
+            assertTrue(producer.add(QueueItem.of("k", "10")).get(Wait.SECONDS, TimeUnit.SECONDS).result().isPresent());
+            assertEquals(List.of(), troubles);
+        }
+    }
+
     private static ProducerOptions spooling(Path directory, List<Throwable> troubles) {
         return ProducerOptions.builder()
                 .spool(SpoolOptions.builder(directory)

@@ -89,7 +89,7 @@ final class Sidecar implements AutoCloseable {
 
     private static Path main() {
         String named = System.getenv("KEYTURN_SIDECAR_MAIN");
-        Path main = named == null ? root().resolve("dist/src/main.js") : Path.of(named);
+        Path main = named == null ? root().resolve("dist/bundle/main.js") : Path.of(named);
         if (!Files.exists(main)) throw new IllegalStateException(main + " is missing: run `npm run build` in " + root());
         return main;
     }

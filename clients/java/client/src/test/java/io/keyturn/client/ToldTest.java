@@ -9,7 +9,6 @@ import io.keyturn.client.ConsumerOptions.Stage;
 import io.keyturn.client.internal.session.Threads;
 import java.time.Duration;
 import java.util.List;
-import java.util.ResourceBundle;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -19,31 +18,7 @@ import org.junit.jupiter.api.Test;
 /** What is told to those who look at nothing, by the log and by the error listener. */
 @Tag("sidecar")
 final class ToldTest {
-    private static final class Log implements System.Logger {
-        final List<String> told = new CopyOnWriteArrayList<>();
-
-        @Override
-        public String getName() {
-            return "told";
-        }
-
-        @Override
-        public boolean isLoggable(Level level) {
-            return level.compareTo(Level.WARNING) >= 0;
-        }
-
-        @Override
-        public void log(Level level, ResourceBundle bundle, String message, Throwable thrown) {
-            if (isLoggable(level)) told.add(level + " " + message);
-        }
-
-        @Override
-        public void log(Level level, ResourceBundle bundle, String format, Object... parameters) {
-            if (isLoggable(level)) told.add(level + " " + format);
-        }
-    }
-
-    private final Log log = new Log();
+    private final LogLines log = new LogLines();
     private final List<Stage> stages = new CopyOnWriteArrayList<>();
 
     private Keyturn connect(Sidecar sidecar) {
@@ -55,8 +30,7 @@ final class ToldTest {
     }
 
     private void saysAll(String... parts) {
-        Wait.until(() -> !log.told.isEmpty());
-        for (String part : parts) assertTrue(log.told.get(0).contains(part), log.told.toString());
+        log.says(parts);
     }
 
     @Test
@@ -136,7 +110,7 @@ final class ToldTest {
             end.countDown();
             stopped.join();
             assertEquals(List.of(), stages);
-            assertEquals(List.of(), log.told);
+            assertEquals(List.of(), log.lines);
         }
     }
 }

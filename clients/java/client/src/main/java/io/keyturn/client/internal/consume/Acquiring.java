@@ -25,6 +25,9 @@ final class Acquiring {
         /** No turns come; {@code refusal}: why none ever will, null: it was stopped. */
         void ended(Throwable refusal);
 
+        /** An Acquire was answered, perhaps with none. */
+        void acquired();
+
         /** It is tried again. */
         void notAcquired(Throwable error);
     }
@@ -80,6 +83,7 @@ final class Acquiring {
 
     private void acquired(AcquireResponse answer, long askedAt, long tried) {
         backOff.reset();
+        owner.acquired();
         long early = tried + Clock.LEAST_BETWEEN - Clock.now();
         if (answer.getDeliveriesCount() > 0 || early <= 0) owner.taken(answer.getDeliveriesList(), askedAt);
         else pause(early, () -> owner.taken(List.of(), askedAt));

@@ -3,10 +3,12 @@ package io.keyturn.client.internal.consume;
 import io.keyturn.client.ConsumerOptions.Stage;
 import io.keyturn.client.internal.session.BackOff;
 import io.keyturn.client.internal.session.Base;
+import io.keyturn.client.internal.session.Inside;
 import io.keyturn.client.internal.words.Checks;
 import io.keyturn.client.internal.words.Clock;
 import io.keyturn.client.internal.words.ConsumerSettings;
 import io.keyturn.client.internal.words.Failures;
+import io.keyturn.client.internal.words.TurnRequests;
 import io.keyturn.v1.AcquireRequest;
 import io.keyturn.v1.Delivery;
 import java.lang.System.Logger.Level;
@@ -35,6 +37,7 @@ public final class ConsumerLoop implements Worker.Owner, Acquiring.Owner {
     private final ConsumerSettings options;
     private final HandlerThreads threads;
     private final Acquiring acquiring;
+    private final TakingLog taking;
     /** Of handlers that could not be started. */
     private final BackOff starting = new BackOff();
     private final CompletableFuture<Void> done = new CompletableFuture<>();
@@ -63,10 +66,12 @@ public final class ConsumerLoop implements Worker.Owner, Acquiring.Owner {
         this.acquiring = new Acquiring(base, this);
         for (String queue : Checks.needed("queues", queues)) Checks.text("a queue", queue);
         this.queues = List.copyOf(new LinkedHashSet<>(queues));
+        this.taking = new TakingLog(base, this.queues);
         Checks.within("the number of queues", this.queues.size(), 1, 100);
     }
 
     public void start() {
+        taking.start();
         fill();
     }
 
@@ -80,7 +85,7 @@ public final class ConsumerLoop implements Worker.Owner, Acquiring.Owner {
 
     /** In one of its handlers, or in the thread that completes futures, whoever waits for its end would wait for himself. */
     public void refuseToWait() {
-        Worker.refuseToWaitFor(base, this);
+        Inside.refuseToWaitFor(base, this);
     }
 
     /** Tells, when nothing runs, how many handlers were cut off. */
@@ -119,7 +124,13 @@ public final class ConsumerLoop implements Worker.Owner, Acquiring.Owner {
 
     @Override
     public void notAcquired(Throwable error) {
+        taking.notAcquired(error);
         trouble(error, Stage.ACQUIRE, handlers::trouble);
+    }
+
+    @Override
+    public void acquired() {
+        taking.acquired();
     }
 
     @Override
@@ -203,10 +214,14 @@ public final class ConsumerLoop implements Worker.Owner, Acquiring.Owner {
     @Override
     public void trouble(Throwable error, Stage stage, BiConsumer<Throwable, Stage> told) {
         base.logger.log(Level.DEBUG, () -> "consumer of " + queues + ", " + stage + ": " + Failures.messageOf(error), error);
+        // Its turn is settled only when it has returned.
+        Inside inside = Inside.enter(base, this);
         try {
             told.accept(error, stage);
         } catch (Throwable thrown) {
-            fail(thrown);
+            base.logger.log(Level.WARNING, "onError threw (stage " + stage + ")", thrown);
+        } finally {
+            inside.leave();
         }
     }
 
@@ -215,7 +230,8 @@ public final class ConsumerLoop implements Worker.Owner, Acquiring.Owner {
         synchronized (this) {
             if (fatal == null) fatal = error;
         }
-        base.logger.log(Level.ERROR, "the consumer of " + queues + " ends", error);
+        String why = TurnRequests.shortened(Failures.messageOf(error));
+        base.logger.log(Level.ERROR, () -> "a consumer ends (queues " + queues + "): " + why, error);
         begin(DEFAULT_STOP);
     }
 
@@ -228,6 +244,7 @@ public final class ConsumerLoop implements Worker.Owner, Acquiring.Owner {
             deadlineTimer = base.after(Clock.nanos(timeout), this::runOut);
             stopping = true;
         }
+        taking.stop();
         boolean wasPausing = acquiring.stop();
         synchronized (this) {
             if (wasPausing) asked = 0;

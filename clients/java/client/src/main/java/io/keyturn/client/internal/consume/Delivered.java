@@ -1,13 +1,14 @@
 package io.keyturn.client.internal.consume;
 
 import com.google.protobuf.ByteString;
+import io.keyturn.client.DeadLetterException;
 import io.keyturn.client.DeliveredItem;
 import io.keyturn.client.QueueItem;
 import io.keyturn.client.TurnLoss;
 import io.keyturn.client.internal.session.Base;
 import io.keyturn.client.internal.session.Held;
+import io.keyturn.client.internal.session.Transport;
 import io.keyturn.client.internal.words.Answers;
-import io.keyturn.client.internal.words.Failures;
 import io.keyturn.client.internal.words.Items;
 import io.keyturn.client.internal.words.TraceSpan;
 import io.keyturn.v1.AckRequest;
@@ -20,11 +21,21 @@ import java.util.function.Consumer;
 
 /** A turn with its items while its handler runs, and what that says of it. For any thread. */
 public final class Delivered {
+    /** Bytes of follow-ups: more than any Ack can take. */
+    private static final int MOST_KEPT = 2 * Transport.LARGEST_CALL;
+    /** What a message has around an Ack, at most. */
+    private static final int AROUND = 96;
+
     public final Turn turn;
     public final List<DeliveredItem> items;
     public final Held held;
     private final Base base;
     private final List<FollowUp> followUps = new ArrayList<>();
+    /** Of all that the handler said: those that no Ack can take are not kept. */
+    private int followUpCount;
+    private long followUpBytes;
+    /** What is too large in the first one that is; null: nothing. */
+    private String tooLarge;
     private ByteString result = ByteString.EMPTY;
     private volatile boolean ended;
     private volatile TraceSpan span = TraceSpan.NONE;
@@ -52,8 +63,11 @@ public final class Delivered {
     }
 
     public synchronized void followUp(String queue, QueueItem item) {
-        if (followUps.size() >= Items.MOST) throw Failures.wrong("followUps has 1000 items; no more are allowed");
         QueueItem named = stamped(Items.named(item, base.newId));
+        if (tooLarge == null) tooLarge = Items.tooLarge(named, "followUps[" + followUpCount + "].item");
+        followUpCount++;
+        followUpBytes += Items.size(named);
+        if (tooLarge != null || followUpCount > Items.MOST || followUpBytes > MOST_KEPT) return;
         followUps.add(FollowUp.newBuilder().setQueue(queue).setItem(Items.message(named)).build());
     }
 
@@ -70,6 +84,21 @@ public final class Delivered {
         } finally {
             ours.close();
         }
+    }
+
+    /** Why no Ack can say what the handler said; null: one can. Another attempt would say the same, and the work is done. */
+    synchronized DeadLetterException unfit() {
+        if (result.size() > Items.PAYLOAD) {
+            return new DeadLetterException("the result takes " + result.size() + " bytes; at most " + Items.PAYLOAD);
+        }
+        if (followUpCount > Items.MOST) {
+            return new DeadLetterException("there are " + followUpCount + " follow-ups; at most " + Items.MOST);
+        }
+        if (tooLarge != null) return new DeadLetterException(tooLarge);
+        long bytes = followUpBytes > MOST_KEPT ? followUpBytes + result.size() : ack().getSerializedSize() + AROUND;
+        if (bytes <= Transport.LARGEST_CALL) return null;
+        String fits = "; at most " + Transport.LARGEST_CALL + " fit into one Ack";
+        return new DeadLetterException("the result and the follow-ups take " + bytes + " bytes" + fits);
     }
 
     synchronized AckRequest ack() {

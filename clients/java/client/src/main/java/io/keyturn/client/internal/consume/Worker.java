@@ -1,6 +1,5 @@
 package io.keyturn.client.internal.consume;
 
-import io.grpc.Status;
 import io.keyturn.client.ConsumerOptions.Stage;
 import io.keyturn.client.GivenBackException;
 import io.keyturn.client.KeyturnException;
@@ -11,6 +10,7 @@ import io.keyturn.client.internal.consume.Handlers.Handler;
 import io.keyturn.client.internal.session.Base;
 import io.keyturn.client.internal.session.CallFuture;
 import io.keyturn.client.internal.session.Held;
+import io.keyturn.client.internal.session.Inside;
 import io.keyturn.client.internal.session.Interrupter;
 import io.keyturn.client.internal.session.Patience;
 import io.keyturn.client.internal.words.CallTerms;
@@ -20,6 +20,7 @@ import io.keyturn.client.internal.words.Failures.Failure;
 import io.keyturn.client.internal.words.Failures;
 import io.keyturn.client.internal.words.Kind;
 import io.keyturn.client.internal.words.Kinds;
+import io.keyturn.client.internal.words.Stacks;
 import io.keyturn.client.internal.words.TraceSpan;
 import io.keyturn.client.internal.words.TurnRequests;
 import io.keyturn.v1.Delivery;
@@ -56,9 +57,6 @@ public final class Worker {
         boolean isStopping();
     }
 
-    /** Whose handler the thread runs. */
-    private static final ThreadLocal<Worker> CURRENT = new ThreadLocal<>();
-
     private final Base base;
     private final ConsumerSettings options;
     private final Handler handler;
@@ -85,16 +83,6 @@ public final class Worker {
         base.metrics.turnGranted(work.turn.getQueue());
     }
 
-    /** A handler must not wait until handlers have ended, its own among them. {@code owner}: null: those of the whole client. */
-    public static void refuseToWaitFor(Base base, Owner owner) {
-        base.callbacks.refuseToBlock();
-        Worker current = CURRENT.get();
-        if (current == null || current.base != base || (owner != null && current.owner != owner)) return;
-        throw Failures.of(
-                "a handler closes what waits for its own end; stop() does not wait, and another thread may close",
-                Status.Code.FAILED_PRECONDITION);
-    }
-
     /** Tells the application. */
     void tell(Throwable error, Stage stage) {
         handler.trouble(error, stage);
@@ -103,7 +91,7 @@ public final class Worker {
     /** In a thread for handlers, once. */
     void run() {
         // An executor that runs it in the thread of its caller, which tells all answers, has not begun it.
-        base.callbacks.refuseToBlock();
+        base.refuseToBlock();
         boolean isTooLate = owner.isStopping();
         synchronized (this) {
             if (isGivenUp) return;
@@ -112,14 +100,14 @@ public final class Worker {
             if (hasBegun) span = base.tracing.attempt(work.turn, work.items);
         }
         work.tracedBy(span);
-        CURRENT.set(this);
+        Inside inside = Inside.enter(base, owner);
         Throwable thrown;
         TraceSpan.Active ours = span.activate();
         try {
             thrown = isTooLate ? new InterruptedException("the consumer stops") : handle();
         } finally {
             ours.close();
-            CURRENT.remove();
+            inside.leave();
         }
         finish(thrown);
     }
@@ -181,7 +169,8 @@ public final class Worker {
     }
 
     private void tellCutOff(Throwable reason) {
-        warn("a stop cut off a handler; its items went back, no attempt is counted", "");
+        // Of a turn that was lost the sidecar says whether an attempt is counted: for a worker that was silent it is.
+        warn("a stop cut off a handler" + (held.isLost() ? " whose turn was lost" : "; its items go back without counting an attempt"), "");
         trouble(reason, Stage.STOP);
     }
 
@@ -222,11 +211,12 @@ public final class Worker {
             return;
         }
         work.end();
-        CompletableFuture<?> settled = thrown == null ? ack() : nack(thrown, stopped);
+        Throwable failure = thrown == null ? work.unfit() : thrown;
+        CompletableFuture<?> settled = failure == null ? ack() : nack(failure, stopped);
         if (base.isOrdered) owner.free(this);
         settled.whenComplete((answer, error) -> {
             if (error == null) {
-                deadLettered(answer, thrown);
+                deadLettered(answer, failure);
                 over();
             } else {
                 notSettled(Failures.unwrapped(error));
@@ -248,6 +238,7 @@ public final class Worker {
         }
         boolean isCutOff = stopped && request.getKind() == NackKind.NACK_KIND_RETRY;
         if (!isCutOff) {
+            if (request.getKind() == NackKind.NACK_KIND_RETRY) attemptFailed(thrown, request.getError());
             trouble(thrown, Stage.HANDLER);
             outcome = outcomeOf(request.getKind());
             return settle(Kinds.NACK, request.build());
@@ -259,6 +250,11 @@ public final class Worker {
                 settle(Kinds.NACK, request.setKind(NackKind.NACK_KIND_RELEASE).clearDelay().build());
         if (hasBegun) tellCutOff(thrown);
         return settled;
+    }
+
+    /** Also for applications without a listener. A handler that asks for a retry knows why. */
+    private void attemptFailed(Throwable thrown, String error) {
+        warn("an attempt failed", ": " + error + (thrown instanceof RetryLaterException ? "" : "\n" + Stacks.of(thrown)));
     }
 
     /** Goes on while the turn is ours, for as long as the options say. */

@@ -9,6 +9,7 @@ import io.keyturn.client.TermLoss;
 import io.keyturn.client.internal.lead.Term.Phase;
 import io.keyturn.client.internal.session.BackOff;
 import io.keyturn.client.internal.session.Base;
+import io.keyturn.client.internal.session.Inside;
 import io.keyturn.client.internal.words.Clock;
 import io.keyturn.client.internal.words.Failures;
 import io.keyturn.client.internal.words.LeadSettings;
@@ -61,10 +62,9 @@ public final class Candidacy implements LeadLink.Standing, Term.Host, Phases.Own
         phases = new Phases(base, this, settings, career);
     }
 
-    /** A career must not wait for its own end. {@code candidacy}: null: those of the whole client. */
-    public static void refuseToWaitFor(Base base, Candidacy candidacy) {
-        base.callbacks.refuseToBlock();
-        Phases.refuseToWaitFor(base, candidacy);
+    /** A phase that waits for the end of its candidacy would wait for itself. */
+    public void refuseToWait() {
+        Inside.refuseToWaitFor(base, this);
     }
 
     /** From any thread, as {@link #term}, {@link #position}, {@link #yieldSoon} and {@link #stop}. */

@@ -1,8 +1,8 @@
 package io.keyturn.client.internal.lead;
 
-import io.grpc.Status;
 import io.keyturn.client.HandOverCause;
 import io.keyturn.client.internal.session.Base;
+import io.keyturn.client.internal.session.Inside;
 import io.keyturn.client.internal.session.Interrupter;
 import io.keyturn.client.internal.session.ThreadMaker;
 import io.keyturn.client.internal.session.Threads;
@@ -15,9 +15,6 @@ import java.util.concurrent.ThreadPoolExecutor;
 /** Runs what the career does in a thread of its own, and brings back to the loop what came of it. */
 final class Phases {
     private static final int MOST_STATE = 65_536;
-
-    /** Whose career the thread runs. */
-    private static final ThreadLocal<Phases> CURRENT = new ThreadLocal<>();
 
     /** Told in the loop what came of a phase. */
     interface Owner {
@@ -52,15 +49,6 @@ final class Phases {
         this.owner = owner;
         this.settings = settings;
         this.career = career;
-    }
-
-    /** {@code owner}: null: any of the client. */
-    static void refuseToWaitFor(Base base, Owner owner) {
-        Phases current = CURRENT.get();
-        if (current == null || current.base != base || (owner != null && current.owner != owner)) return;
-        throw Failures.of(
-                "a leader closes what waits for its own end; stop() does not wait, and another thread may close",
-                Status.Code.FAILED_PRECONDITION);
     }
 
     void inaugurate(Term term) {
@@ -113,7 +101,7 @@ final class Phases {
     private Throwable perform(Term term, Work work) {
         Interrupter mine = new Interrupter();
         if (settings.interrupts()) term.runs(mine);
-        CURRENT.set(this);
+        Inside inside = Inside.enter(base, owner);
         try {
             work.run();
             return null;
@@ -121,7 +109,7 @@ final class Phases {
             // Whatever it is: the term must end.
             return error;
         } finally {
-            CURRENT.remove();
+            inside.leave();
             mine.end();
         }
     }

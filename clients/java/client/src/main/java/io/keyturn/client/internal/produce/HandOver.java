@@ -44,8 +44,12 @@ final class HandOver {
 
     record Refused(Throwable error) implements Outcome {}
 
-    /** Another try may do. {@code isAway}: nobody answered, and it may have been accepted. */
-    record Again(Throwable error, boolean isAway) implements Outcome {}
+    /** Another try may do: nobody answered, and it may have been accepted, or there is no room, or the call was ended here. */
+    record Again(Throwable error) implements Outcome {
+        boolean isCancelled() {
+            return Failures.failureOf(error) == Failure.CANCELLED;
+        }
+    }
 
     private HandOver() {}
 
@@ -66,9 +70,9 @@ final class HandOver {
     private static Outcome failed(Throwable thrown, int count) {
         Throwable error = Failures.unwrapped(thrown);
         // It is nothing about the items: they wait, on disk where there is one, until certificates fit.
-        if (Failures.isTls(error)) return new Again(error, true);
+        if (Failures.isTls(error)) return new Again(error);
         Failure failure = Failures.failureOf(error);
-        return failure == Failure.REFUSED ? refusal(error, count) : new Again(error, failure == Failure.AWAY);
+        return failure == Failure.REFUSED ? refusal(error, count) : new Again(error);
     }
 
     private static Outcome refusal(Throwable error, int count) {

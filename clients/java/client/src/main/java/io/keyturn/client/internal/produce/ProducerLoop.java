@@ -76,7 +76,7 @@ public final class ProducerLoop implements Settling {
 
     /** Waits until an item that is added now need not wait for room. */
     public synchronized void ready() throws InterruptedException {
-        base.callbacks.refuseToBlock();
+        base.refuseToBlock();
         while (!closed && !backlog.hasRoom()) wait();
         if (closed) throw Failures.producerClosed("the producer is closed");
     }

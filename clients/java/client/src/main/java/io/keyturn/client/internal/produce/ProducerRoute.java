@@ -99,7 +99,7 @@ final class ProducerRoute {
                 most = (part.size() + 1) / 2;
             } else if (handed instanceof Again again) {
                 error = again.error();
-                if (again.isAway() && spool != null) spool.begin();
+                if (spool != null && !again.isCancelled()) spool.begin();
                 else pause(backOff.next(Failures.retryAfter(error)), left);
             } else {
                 left = settle(part, rest, handed);
@@ -132,7 +132,7 @@ final class ProducerRoute {
         try {
             return call.join();
         } catch (CancellationException givenUp) {
-            return new Again(Failures.cancelled(), false);
+            return new Again(Failures.cancelled());
         } catch (CompletionException bug) {
             return new Refused(bug.getCause());
         }

@@ -25,8 +25,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The way of items over the disk, while the sidecar cannot be reached: what comes is appended, what is oldest is handed over, and
- * nothing passes it. Of the producer's thread: {@link #work} does what is due, and never waits for the sidecar.
+ * The way of items over the disk, while the sidecar cannot be reached, or has no room: what comes is appended, what is oldest is handed
+ * over, and nothing passes it. Of the producer's thread: {@link #work} does what is due, and never waits for the sidecar.
  */
 final class SpoolRoute {
     private static final int MOST_BYTES = 1_048_576;
@@ -103,7 +103,7 @@ final class SpoolRoute {
         return inUse;
     }
 
-    /** The sidecar cannot be reached: what comes goes to disk, until all of it was handed over. */
+    /** The sidecar cannot be reached, or has no room: what comes goes to disk, until all of it was handed over. */
     void begin() {
         isReachable = false;
         inUse = true;
@@ -268,7 +268,7 @@ final class SpoolRoute {
 
     private void failed(Outcome outcome) {
         Throwable error = outcome instanceof Again again ? again.error() : ((Refused) outcome).error();
-        isReachable = outcome instanceof Again again && !again.isAway();
+        isReachable = false;
         // It is nothing about the items, so they are kept until somebody has put it right; it is told once.
         if (outcome instanceof Refused) tellOnce(error);
         else told = Failures.messageOf(error);

@@ -2,16 +2,18 @@ package io.keyturn.client.internal.session;
 
 import io.keyturn.client.internal.words.Clock;
 import java.util.concurrent.ScheduledFuture;
+import java.util.function.LongConsumer;
 
 /** One timer for all that a session waits for, set for the earliest moment. Of the loop. */
 final class Alarm {
     private final Loop loop;
-    private final Runnable wake;
+    private final LongConsumer wake;
     private ScheduledFuture<?> timer;
     private long at = Clock.NEVER;
     private boolean isOff;
 
-    Alarm(Loop loop, Runnable wake) {
+    /** {@code wake}: gets by how much it rings too late, ns. */
+    Alarm(Loop loop, LongConsumer wake) {
         this.loop = loop;
         this.wake = wake;
     }
@@ -21,7 +23,10 @@ final class Alarm {
         if (isOff || moment >= at) return;
         if (timer != null) timer.cancel(false);
         at = moment;
-        timer = loop.after(moment - Clock.now(), this::ring);
+        long now = Clock.now();
+        // What is due already is not late: it is not the process that stood still.
+        long due = Math.max(moment, now);
+        timer = loop.after(due - now, () -> ring(due));
     }
 
     /** For good. */
@@ -30,8 +35,8 @@ final class Alarm {
         if (timer != null) timer.cancel(false);
     }
 
-    private void ring() {
+    private void ring(long due) {
         at = Clock.NEVER;
-        wake.run();
+        wake.accept(Clock.now() - due);
     }
 }

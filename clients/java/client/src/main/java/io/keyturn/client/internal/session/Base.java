@@ -1,5 +1,6 @@
 package io.keyturn.client.internal.session;
 
+import io.grpc.Status;
 import io.keyturn.client.KeyturnException;
 import io.keyturn.client.Metrics;
 import io.keyturn.client.QueueItem;
@@ -25,6 +26,8 @@ public final class Base {
     public final Supplier<String> newId;
     public final Logger logger;
     public final Metrics metrics;
+    /** Where the sidecar is. */
+    public final String address;
     public final Tracing tracing;
     /** Settles are ordered by the session, before what is asked after them. */
     public final boolean isOrdered;
@@ -39,6 +42,7 @@ public final class Base {
         this.newId = newId;
         this.logger = options.logger();
         this.metrics = options.metrics();
+        this.address = connection.address();
         this.isOrdered = !options.isUnary();
         this.tracing = tracing;
     }
@@ -66,6 +70,15 @@ public final class Base {
         }
     }
 
+    /** A callback in a thread by which answers come must not wait for one. */
+    public void refuseToBlock() {
+        callbacks.refuseToBlock();
+        if (!loop.isCurrent()) return;
+        throw Failures.of(
+                "a call that blocks was made in a callback by the thread of the session; let another thread do that",
+                Status.Code.FAILED_PRECONDITION);
+    }
+
     /** Runs it in the loop, unless that has ended. */
     public void inLoop(Runnable task) {
         loop.tell(task);
@@ -82,7 +95,7 @@ public final class Base {
      * @throws KeyturnException when it failed
      */
     public <A> A get(CompletableFuture<A> future) {
-        callbacks.refuseToBlock();
+        refuseToBlock();
         try {
             return future.get();
         } catch (InterruptedException interrupt) {
@@ -106,7 +119,7 @@ public final class Base {
         try {
             while (true) {
                 try {
-                    callbacks.refuseToBlock();
+                    refuseToBlock();
                     return future.get();
                 } catch (InterruptedException again) {
                     interrupted = true;

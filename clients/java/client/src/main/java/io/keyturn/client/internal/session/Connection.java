@@ -43,6 +43,7 @@ public final class Connection {
     private static final int PATIENCE_SECONDS = 5;
     private static final String UNIX = "unix:";
 
+    private final String address;
     private final Loop loop;
     private final Callbacks callbacks;
     private final ThreadMaker resolvers = Threads.maker("keyturn-resolver");
@@ -56,6 +57,7 @@ public final class Connection {
     private final Channel calls;
     /** Null: none. */
     private final TlsSettings tls;
+    private final TlsProbe probe;
     /** The sidecar said something. */
     private volatile boolean hasStood;
 
@@ -67,10 +69,13 @@ public final class Connection {
         boolean isNative = Epoll.isAvailable();
         // What is refused is refused before there is any thread.
         NettyChannelBuilder builder = builderOf(address, isNative);
+        options.checkToken(address);
         secure(builder, options.tls(), options.logger());
+        this.address = address;
         tls = options.tls();
         bearer = options.token() == null ? null : new Bearer(options.token());
         loop = new Loop(options.logger());
+        probe = new TlsProbe(address, loop, resolver);
         callbacks = new Callbacks(options.logger());
         group = isNative ? new EpollEventLoopGroup(1, network) : new NioEventLoopGroup(1, network);
         builder.eventLoopGroup(group)
@@ -141,14 +146,33 @@ public final class Connection {
         return calls;
     }
 
+    String address() {
+        return address;
+    }
+
+    /** Null: there is a connection, or nobody needs one. A call that fails says more. */
+    KeyturnException unreachable() {
+        ConnectivityState state = channel.getState(false);
+        boolean isMissing = state == ConnectivityState.CONNECTING || state == ConnectivityState.TRANSIENT_FAILURE;
+        return isMissing ? Failures.noAnswerYet(address) : null;
+    }
+
     /** A connection came about, and both sides understood each other. */
     void stood() {
         hasStood = true;
     }
 
-    /** Why a call came to its end, in words that tell what to do. */
+    /** In the loop: runs the task there when all is known of why a call came to its end; at once, or within a second. */
+    void whenKnown(Status status, Metadata trailers, Runnable then) {
+        boolean isMaybeTls = trailers.keys().isEmpty() && TlsWords.isMaybeTls(status, tls, hasStood);
+        if (isMaybeTls) probe.ask(then);
+        else then.run();
+    }
+
+    /** In the loop: why a call came to its end, as far as it is known, in words that tell what to do. */
     KeyturnException errorOf(Status status, Metadata trailers) {
-        KeyturnException explained = trailers.keys().isEmpty() ? TlsWords.explained(status, tls, hasStood) : null;
+        KeyturnException explained =
+                trailers.keys().isEmpty() ? TlsWords.explained(status, address, tls, hasStood, probe) : null;
         return explained == null ? Statuses.ofStatus(status, trailers) : explained;
     }
 
@@ -193,6 +217,7 @@ public final class Connection {
         resolver.shutdown();
         if (bearer != null) bearer.close(TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS));
         loop.tell(() -> {
+            probe.close();
             while (!behind.isEmpty()) forgotten();
         });
         loop.shutdown();

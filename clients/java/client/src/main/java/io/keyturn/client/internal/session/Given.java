@@ -19,6 +19,8 @@ final class Given {
     long safeUntil = Clock.NEVER;
     /** Told lost for silence, its holders have until then to come to their end. */
     long endAt = Long.MIN_VALUE;
+    /** A handler held it when silence ended it. */
+    boolean wasInUse;
     /** Who holds it, here; usually one. */
     final List<Held> holders = new ArrayList<>(1);
 

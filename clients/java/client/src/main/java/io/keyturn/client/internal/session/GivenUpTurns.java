@@ -2,7 +2,6 @@ package io.keyturn.client.internal.session;
 
 import io.keyturn.client.internal.words.Clock;
 import io.keyturn.client.internal.words.TurnName;
-import io.keyturn.client.internal.words.TurnRequests;
 import io.keyturn.v1.TurnRef;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -24,18 +23,19 @@ final class GivenUpTurns {
     private static final int MOST_TOLD = 10_000;
 
     private final LongSupplier margin;
-    private final Consumer<TurnRef> giveBack;
+    private final Consumer<Given> giveBack;
     private final Map<TurnName, Given> turns = new HashMap<>();
     /** Those of them that the session has, and whose holders have not come to their end. */
     private final Set<Given> stopping = new HashSet<>();
 
-    GivenUpTurns(LongSupplier margin, Consumer<TurnRef> giveBack) {
+    GivenUpTurns(LongSupplier margin, Consumer<Given> giveBack) {
         this.margin = margin;
         this.giveBack = giveBack;
     }
 
     /** Its holders are told now. */
     void add(Given given) {
+        given.wasInUse = !given.holders.isEmpty();
         if (turns.size() >= MOST) return;
         given.endAt = Clock.after(Clock.now(), margin.getAsLong());
         turns.put(given.name(), given);
@@ -49,7 +49,7 @@ final class GivenUpTurns {
     /** The session has it. */
     void found(Given given) {
         turns.put(given.name(), given);
-        if (given.holders.isEmpty() || Clock.now() >= given.endAt) giveBack.accept(TurnRequests.refOf(given.turn));
+        if (given.holders.isEmpty() || Clock.now() >= given.endAt) giveBack.accept(given);
         else stopping.add(given);
     }
 
@@ -93,7 +93,7 @@ final class GivenUpTurns {
 
     private boolean over(Given given) {
         boolean goes = stopping.remove(given);
-        if (goes) giveBack.accept(TurnRequests.refOf(given.turn));
+        if (goes) giveBack.accept(given);
         return goes;
     }
 }

@@ -61,9 +61,11 @@ public final class LeadStream {
         @Override
         public void onClose(Status status, Metadata trailers) {
             if (ending != null) ending.cancel(false);
-            KeyturnException error = status.isOk()
-                    ? Failures.of("the sidecar ended the stream", Status.Code.UNAVAILABLE)
-                    : connection.errorOf(status, trailers);
+            if (status.isOk()) ended(Failures.of("the sidecar ended the stream", Status.Code.UNAVAILABLE));
+            else connection.whenKnown(status, trailers, () -> ended(connection.errorOf(status, trailers)));
+        }
+
+        private void ended(KeyturnException error) {
             connection.forgetFailure(() -> handlers.ended(LeadStream.this, error));
         }
     }

@@ -14,6 +14,9 @@ final class Liveness {
     /** A connection takes its time: one that is slower than a very short ttl is not dead for it. */
     private static final long LEAST_DEAD = 1_000 * Clock.MS;
 
+    /** So long a process that stood still waits for a proof before it gives its turns up. */
+    private static final long ASK = 1_000 * Clock.MS;
+
     /** Long before everything, and far from an overflow. */
     private static final long LONG_AGO = Long.MIN_VALUE / 2;
 
@@ -23,6 +26,10 @@ final class Liveness {
     private long provedAt = LONG_AGO;
     /** Since when there is anything that needs proof. */
     private long busySince = Clock.NEVER;
+    /** Nothing is given up before this moment. */
+    private long asksUntil = LONG_AGO;
+    /** The proof after which that was set. */
+    private long askedAfter = Clock.NEVER;
     /** A proof is asked for, and did not come yet. */
     private boolean proving;
 
@@ -45,6 +52,18 @@ final class Liveness {
         if (sentAt > provedAt) provedAt = sentAt;
     }
 
+    /**
+     * The process was woken so much later than it should have been, ns: it was suspended, or its machine was busy. What comes later
+     * than the margin, and than the moment at which holders get the loss, comes too late to stop anybody in time, so the sidecar is asked
+     * first: it may have kept everything. Once in a silence: a process that is always late would give up nothing.
+     */
+    void woke(long now, long late) {
+        boolean isTooLate = late > margin() && now >= provedAt + ttl - margin();
+        if (!isTooLate || askedAfter == provedAt) return;
+        asksUntil = now + ASK;
+        askedAfter = provedAt;
+    }
+
     /** There is something to lose from now on; before, silence meant nothing. */
     void busy(long now) {
         if (busySince > now) busySince = now;
@@ -56,7 +75,7 @@ final class Liveness {
 
     /** When the holders of turns are told to stop. */
     long stopAt() {
-        return provedAt + ttl - margin();
+        return Math.max(provedAt + ttl - margin(), asksUntil);
     }
 
     /** When a proof is to be asked for: after a third of the ttl. */
@@ -66,7 +85,7 @@ final class Liveness {
 
     /** When the stream is taken for dead. {@code since}: when it began: an older silence is not its fault. */
     long deadAt(long since) {
-        return Clock.after(Math.max(heard(), since), Math.max(ttl / 3 * 2, LEAST_DEAD));
+        return Math.max(Clock.after(Math.max(heard(), since), Math.max(ttl / 3 * 2, LEAST_DEAD)), asksUntil);
     }
 
     /** Whether a proof is to be asked for now; then it is on its way. */

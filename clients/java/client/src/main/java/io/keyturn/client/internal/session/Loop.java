@@ -16,10 +16,15 @@ final class Loop implements Executor {
     private final ScheduledThreadPoolExecutor executor;
     private final Logger logger;
     private final ThreadMaker maker = new ThreadMaker(() -> "keyturn-session");
+    private volatile Thread thread;
 
     Loop(Logger logger) {
         this.logger = logger;
-        executor = new ScheduledThreadPoolExecutor(1, maker);
+        executor = new ScheduledThreadPoolExecutor(1, task -> {
+            Thread made = maker.newThread(task);
+            thread = made;
+            return made;
+        });
         executor.setRemoveOnCancelPolicy(true);
         executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
     }
@@ -28,6 +33,10 @@ final class Loop implements Executor {
     @Override
     public void execute(Runnable task) {
         executor.execute(() -> run(task));
+    }
+
+    boolean isCurrent() {
+        return Thread.currentThread() == thread;
     }
 
     /** Runs it, unless the loop has ended. */

@@ -70,6 +70,12 @@ final class Session implements SessionStream.Handlers {
         return closing ? TurnLoss.CLOSED : null;
     }
 
+    /** Null: a stream stands, or nobody needs one. Else why there is none. */
+    KeyturnException unreachable() {
+        if (link.isReady() || link.isIdle() || link.isStopped()) return null;
+        return lastFailure == null ? Failures.noAnswerYet(connection.address()) : lastFailure;
+    }
+
     /** From any thread. */
     void ask(WorkerCommand<?, ?> command) {
         Link.End end = link.end();
@@ -263,8 +269,9 @@ final class Session implements SessionStream.Handlers {
         callbacks.flush();
     }
 
-    private void wake() {
+    private void wake(long late) {
         long now = Clock.now();
+        liveness.woke(now, late);
         calls.expire(now, this::tooLate);
         boolean hasGivenUp = turns.tick(now, liveness.stopAt());
         // Should the stream be alive after all, the session would keep what was given up here: the next hello tells of it.
@@ -284,8 +291,8 @@ final class Session implements SessionStream.Handlers {
     }
 
     private KeyturnException tooLate() {
-        String why = lastFailure == null ? "" : ": " + lastFailure.getMessage();
-        return Failures.of("no answer before the call's time-out" + why, Status.Code.DEADLINE_EXCEEDED);
+        if (lastFailure != null || link.isReady()) return Failures.tooLate(lastFailure);
+        return Failures.tooLate(Failures.noAnswerYet(connection.address()));
     }
 
     private static KeyturnException silent() {

@@ -78,9 +78,11 @@ final class SessionStream {
             Handlers told = handlers;
             handlers = null;
             if (told == null) return;
-            KeyturnException error = status.isOk()
-                    ? Failures.of("the sidecar ended the stream", Status.Code.UNAVAILABLE)
-                    : connection.errorOf(status, trailers);
+            if (status.isOk()) ended(told, Failures.of("the sidecar ended the stream", Status.Code.UNAVAILABLE));
+            else connection.whenKnown(status, trailers, () -> ended(told, connection.errorOf(status, trailers)));
+        }
+
+        private void ended(Handlers told, KeyturnException error) {
             connection.forgetFailure(() -> {
                 if (!isDestroyed) told.ended(SessionStream.this, error);
             });

@@ -1,6 +1,7 @@
 package io.keyturn.client.internal.session;
 
 import com.google.protobuf.MessageLite;
+import io.keyturn.client.KeyturnException;
 import io.keyturn.client.Metrics;
 import io.keyturn.client.TurnLoss;
 import io.keyturn.client.internal.words.CallTerms;
@@ -12,9 +13,6 @@ import java.util.function.Supplier;
 
 /** The calls of a worker over a session. */
 public final class SessionTransport implements Transport {
-    /** A message of more bytes ends the stream, with everything on it. */
-    private static final int LARGEST_CALL = 4 * 1_048_576 - 64;
-
     private final Session session;
     private final Loop loop;
     private final Callbacks callbacks;
@@ -72,6 +70,11 @@ public final class SessionTransport implements Transport {
         TurnLoss loss = session.lossOfAll();
         if (loss != null) held.lose(loss);
         return held;
+    }
+
+    @Override
+    public KeyturnException unreachable() {
+        return session.unreachable();
     }
 
     @Override

@@ -4,6 +4,8 @@ import io.grpc.Status;
 import io.keyturn.client.KeyturnException;
 import io.keyturn.client.internal.words.Failures;
 import io.keyturn.client.internal.words.TlsSettings;
+import java.net.SocketException;
+import java.net.UnknownHostException;
 import java.security.cert.CertificateException;
 import java.util.Locale;
 import java.util.regex.Pattern;
@@ -21,26 +23,60 @@ final class TlsWords {
     private static final Pattern NO_TLS = Pattern.compile("not an ssl/tls record|wrong version number|http request");
     private static final Pattern OF_THE_CLIENT =
             Pattern.compile("certificate required|bad certificate|unknown ca|certificate unknown|handshake failure|certificate expired");
+    private static final Pattern NO_HOST = Pattern.compile("unable to resolve host", Pattern.CASE_INSENSITIVE);
+    private static final String OVER_TLS = "no connection over TLS: ";
     private static final int DEEPEST = 20;
 
     private TlsWords() {}
 
-    /** Null: it is not about TLS. {@code tls}: null: there is none here. */
-    static KeyturnException explained(Status status, TlsSettings tls, boolean hasStood) {
-        if (status.getCode() != Status.Code.UNAVAILABLE) return null;
-        String all = textOf(status);
-        if (tls == null) return CLOSED_AT_ONCE.matcher(all).find() && !hasStood ? maybe() : null;
-        Throwable deepest = deepestOf(status.getCause());
-        String what = wordsOf(all, deepest, tls);
-        if (what != null) return Failures.tls(what, !hasStood);
-        // A sidecar that is about to stop looks the same.
-        return CLOSED_AT_ONCE.matcher(all).find() && !hasStood ? Failures.tls(closed(tls), false) : null;
+    /** A sidecar that speaks TLS would have done the same. {@code tls}: null: there is none here. */
+    static boolean isMaybeTls(Status status, TlsSettings tls, boolean hasStood) {
+        return tls == null && isClosedAtOnce(status, hasStood);
     }
 
-    private static KeyturnException maybe() {
+    private static boolean isClosedAtOnce(Status status, boolean hasStood) {
+        return status.getCode() == Status.Code.UNAVAILABLE && !hasStood && CLOSED_AT_ONCE.matcher(textOf(status)).find();
+    }
+
+    /** Null: it is not about a connection that did not come about. */
+    static KeyturnException explained(Status status, String address, TlsSettings tls, boolean hasStood, TlsProbe probe) {
+        if (status.getCode() == Status.Code.DEADLINE_EXCEEDED) return overdue(status, address);
+        if (status.getCode() != Status.Code.UNAVAILABLE) return null;
+        String all = textOf(status);
+        boolean isClosedAtOnce = isClosedAtOnce(status, hasStood);
+        Throwable deepest = deepestOf(status.getCause());
+        if (tls == null) return isClosedAtOnce ? closedPlain(address, probe) : notThere(all, deepest, address);
+        String what = wordsOf(all, deepest, tls);
+        if (what != null) return Failures.tls(reach(address, OVER_TLS + what), !hasStood);
+        // A sidecar that is about to stop looks the same.
+        if (isClosedAtOnce) return Failures.tls(reach(address, OVER_TLS + closed(tls)), false);
+        return notThere(all, deepest, address);
+    }
+
+    private static String reach(String address, String why) {
+        return "cannot reach " + address + ": " + why;
+    }
+
+    private static KeyturnException overdue(Status status, String address) {
+        boolean isWaiting = textOf(status).contains("waiting_for_connection");
+        return isWaiting ? Failures.tooLate(Failures.noAnswerYet(address)) : null;
+    }
+
+    private static KeyturnException closedPlain(String address, TlsProbe probe) {
+        if (probe.isAnswered()) {
+            String what = "the sidecar speaks TLS, and this client does not (KeyturnOptions.tls)";
+            return Failures.tls(reach(address, what), probe.isCertain());
+        }
         String what = "the sidecar closed the connection before it said anything: "
                 + "it may want TLS (KeyturnOptions.tls), or be about to stop";
-        return Failures.of(what, Status.Code.UNAVAILABLE);
+        return Failures.of(reach(address, what), Status.Code.UNAVAILABLE);
+    }
+
+    private static KeyturnException notThere(String all, Throwable deepest, String address) {
+        boolean isNotThere = deepest instanceof SocketException || deepest instanceof UnknownHostException || NO_HOST.matcher(all).find();
+        if (!isNotThere) return null;
+        String why = deepest == null ? all : Failures.messageOf(deepest).replace("finishConnect(..) failed: ", "");
+        return Failures.of(reach(address, why), Status.Code.UNAVAILABLE);
     }
 
     private static String wordsOf(String all, Throwable deepest, TlsSettings tls) {

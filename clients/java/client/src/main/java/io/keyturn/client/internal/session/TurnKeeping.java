@@ -1,12 +1,14 @@
 package io.keyturn.client.internal.session;
 
 import com.google.protobuf.MessageLite;
+import io.grpc.Status;
 import io.keyturn.client.TurnLoss;
 import io.keyturn.client.internal.words.Books;
 import io.keyturn.client.internal.words.Clock;
 import io.keyturn.client.internal.words.Losses;
 import io.keyturn.client.internal.words.TurnName;
 import io.keyturn.client.internal.words.TurnRequests;
+import io.keyturn.v1.NackKind;
 import io.keyturn.v1.NackRequest;
 import io.keyturn.v1.Notice;
 import io.keyturn.v1.NoticeKind;
@@ -15,7 +17,6 @@ import io.keyturn.v1.RenewResult;
 import io.keyturn.v1.Reply;
 import io.keyturn.v1.Turn;
 import io.keyturn.v1.TurnRef;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -31,15 +32,16 @@ import java.util.function.Supplier;
 final class TurnKeeping implements Books {
     /** How long a turn waits for a call with the ticket whose earlier call was given up: as the sidecar keeps a place. */
     private static final long UNCLAIMED = 10_000 * Clock.MS;
-    /** More of them are not waited for. */
-    private static final int MOST_UNCLAIMED = 10_000;
-
-    private record Unclaimed(TurnRef turn, long until) {}
+    /** Until a release that was refused is sent again. */
+    private static final long RELEASE_AGAIN = 1_000 * Clock.MS;
 
     private final Renewals renewals;
     private final Consumer<OwnCommand> ask;
     private final GivenTurns turns = new GivenTurns();
-    private final ArrayDeque<Unclaimed> unclaimed = new ArrayDeque<>();
+    /** Turns whose answers reached no caller, and that a call with the same ticket may still ask for. */
+    private final ReturningTurns<TurnRef> unclaimed = new ReturningTurns<>(UNCLAIMED);
+    /** What the sidecar refused for now. */
+    private final ReturningTurns<NackRequest> unreleased = new ReturningTurns<>(RELEASE_AGAIN);
     /** Tied turns that a new stream did not tell of, until a Renew does. */
     private final Set<Given> uncertain = new HashSet<>();
     private final GivenUpTurns givenUp;
@@ -50,7 +52,7 @@ final class TurnKeeping implements Books {
     TurnKeeping(Renewals renewals, LongSupplier margin, Consumer<OwnCommand> ask) {
         this.renewals = renewals;
         this.ask = ask;
-        this.givenUp = new GivenUpTurns(margin, this::giveBack);
+        this.givenUp = new GivenUpTurns(margin, this::giveBackGivenUp);
     }
 
     /** Turns that live as long as the session does. */
@@ -76,8 +78,8 @@ final class TurnKeeping implements Books {
     public void undelivered(Turn turn, String ticket) {
         TurnRef ref = TurnRequests.refOf(turn);
         if (turns.find(TurnName.of(ref)) != null) return;
-        if (ticket.isEmpty() || unclaimed.size() >= MOST_UNCLAIMED) giveBack(ref);
-        else unclaimed.add(new Unclaimed(ref, Clock.now() + UNCLAIMED));
+        if (ticket.isEmpty() || unclaimed.isFull()) giveBack(ref);
+        else unclaimed.add(ref);
     }
 
     /** Turns that were given to a call for which nobody waited any more when it was told. */
@@ -237,6 +239,7 @@ final class TurnKeeping implements Books {
         orphans = null;
         // A new stream tells of those that live.
         unclaimed.clear();
+        unreleased.clear();
         givenUp.detached();
         // Nobody would tell of the end of a lease. Who holds such a turn has it renewed; of the others nothing is kept.
         for (Given given : List.copyOf(turns.all())) if (!given.tied) turns.remove(given);
@@ -246,7 +249,7 @@ final class TurnKeeping implements Books {
     long nextAt(long stopAt) {
         long next = Math.min(givenUp.nextAt(), turns.tied() > 0 ? stopAt : Clock.NEVER);
         for (Given given : uncertain) next = Math.min(next, given.safeUntil);
-        return unclaimed.isEmpty() ? next : Math.min(next, unclaimed.peek().until());
+        return Math.min(next, Math.min(unclaimed.nextAt(), unreleased.nextAt()));
     }
 
     /** True: tied turns were given up, which the session may have still. */
@@ -256,10 +259,8 @@ final class TurnKeeping implements Books {
             if (given.tied && (isSilent || now >= given.safeUntil)) lose(given, TurnLoss.UNREACHABLE);
         }
         givenUp.tick(now);
-        while (!unclaimed.isEmpty() && now >= unclaimed.peek().until()) {
-            TurnRef turn = unclaimed.poll().turn();
-            if (turns.find(TurnName.of(turn)) == null) giveBack(turn);
-        }
+        for (TurnRef turn : unclaimed.take(now)) if (turns.find(TurnName.of(turn)) == null) giveBack(turn);
+        for (NackRequest request : unreleased.take(now)) giveBack(request);
         return isSilent;
     }
 
@@ -300,9 +301,36 @@ final class TurnKeeping implements Books {
         uncertain.remove(given);
     }
 
-    /** Whatever the turn carries: it is as if it had not been given. Should this be lost too, the next stream tells of it again. */
+    /** With items that somebody worked on it counts an attempt, as when the sidecar notices the silence first. */
+    private void giveBackGivenUp(Given given) {
+        TurnRef turn = TurnRequests.refOf(given.turn);
+        boolean wasTried = given.wasInUse && given.turn.getAttempt() > 0;
+        giveBack(wasTried ? TurnRequests.silent(turn) : TurnRequests.release(turn));
+    }
+
+    /** Releases the turn, as if it had not been given. */
     private void giveBack(TurnRef turn) {
-        NackRequest request = TurnRequests.release(turn);
-        ask.accept(new OwnCommand(command -> command.setNack(request), reply -> givenUp.forget(TurnName.of(turn)), true));
+        giveBack(TurnRequests.release(turn));
+    }
+
+    /**
+     * Ends the turn. Should that be lost too, the next hello names the turn again. What is refused for now (NO_HOME,
+     * STORE_UNAVAILABLE) is sent again: the session would keep the turn. A queue that gives its items once takes no attempt back: its
+     * items are released.
+     */
+    private void giveBack(NackRequest request) {
+        ask.accept(new OwnCommand(command -> command.setNack(request), reply -> givenBack(request, reply), true));
+    }
+
+    private void givenBack(NackRequest request, Reply reply) {
+        int refused = reply.hasError() ? reply.getError().getCode() : 0;
+        boolean isForNow = refused == Status.Code.UNAVAILABLE.value();
+        if (refused == Status.Code.FAILED_PRECONDITION.value() && request.getKind() != NackKind.NACK_KIND_RELEASE) {
+            giveBack(TurnRequests.released(request));
+        } else if (isForNow && !unreleased.isFull()) {
+            unreleased.add(request);
+        } else {
+            givenUp.forget(new TurnName(request.getQueue(), request.getToken()));
+        }
     }
 }

@@ -111,6 +111,11 @@ public final class UnaryTransport implements Transport {
     }
 
     @Override
+    public KeyturnException unreachable() {
+        return connection.unreachable();
+    }
+
+    @Override
     public CallFuture<Void> close() {
         closed = true;
         CallFuture<Void> done = new CallFuture<>();
@@ -166,6 +171,8 @@ public final class UnaryTransport implements Transport {
 
         private A answer;
         private volatile boolean isCancelled;
+        /** Ends it with what is known by then; null: it goes on, or has ended. Of the loop. */
+        private Runnable ending;
 
         UnaryCall(Kind<Q, A> kind, Q request, boolean isOwn, boolean leaves) {
             this.kind = kind;
@@ -194,6 +201,7 @@ public final class UnaryTransport implements Transport {
         void cancel() {
             isCancelled = true;
             call.cancel("cancelled by its caller", null);
+            loop.tell(this::endNow);
         }
 
         @Override
@@ -208,7 +216,21 @@ public final class UnaryTransport implements Transport {
                 send();
                 return;
             }
-            KeyturnException error = errorOf(status, trailers);
+            ending = () -> ended(status, errorOf(status, trailers));
+            connection.whenKnown(status, trailers, this::endNow);
+            if (ending == null) return;
+            // Its time may be over, or it may be cancelled, before all is known.
+            if (isCancelled) endNow();
+            else if (until - Clock.now() < TlsProbe.LONGEST) loop.after(until - Clock.now(), this::endNow);
+        }
+
+        private void endNow() {
+            Runnable end = ending;
+            ending = null;
+            if (end != null) end.run();
+        }
+
+        private void ended(Status status, KeyturnException error) {
             boolean isOfTheConnection =
                     error != null && error.code() == Status.Code.UNAVAILABLE && error.reason().isEmpty();
             if (isOfTheConnection) connection.forgetFailure(() -> closed(status, error));

@@ -18,7 +18,7 @@ final class Quietly {
         try {
             return tell.get();
         } catch (RuntimeException | LinkageError thrown) {
-            if (!isTold.getAndSet(true)) logger.log(Level.WARNING, "tracing threw; told this once", thrown);
+            if (!isTold.getAndSet(true)) logger.log(Level.WARNING, "tracing threw; logged once", thrown);
             return otherwise;
         }
     }

@@ -98,6 +98,17 @@ public final class Failures {
         return of("the client was closed", Status.Code.CANCELLED);
     }
 
+    /** There is neither a connection nor a reason why there is none. */
+    public static KeyturnException noAnswerYet(String address) {
+        return of("cannot reach " + address + ": no answer yet", Status.Code.UNAVAILABLE);
+    }
+
+    /** {@code why}: null: there is a connection. */
+    public static KeyturnException tooLate(KeyturnException why) {
+        String more = why == null ? "" : ": " + why.getMessage();
+        return of("no answer before the call's time-out" + more, Status.Code.DEADLINE_EXCEEDED);
+    }
+
     public static KeyturnException cancelled() {
         return of("the call was cancelled", Status.Code.CANCELLED);
     }
@@ -114,7 +125,7 @@ public final class Failures {
     }
 
     public static KeyturnException tls(String what, boolean isForGood) {
-        return ApiAccess.api().tls("no connection over TLS: " + what, isForGood);
+        return ApiAccess.api().tls(what, isForGood);
     }
 
     /** Both sides are there and disagree about TLS. */

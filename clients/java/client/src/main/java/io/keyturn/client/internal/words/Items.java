@@ -29,7 +29,8 @@ public final class Items {
     private static final Pattern QUEUE = Pattern.compile("[A-Za-z0-9._:/-]{1,128}");
     private static final int KEY = 1_024;
     private static final int ID = 256;
-    private static final int PAYLOAD = 1_048_576;
+    /** Of a payload, and of a result. */
+    public static final int PAYLOAD = 1_048_576;
     private static final int HEADERS = 64;
     private static final int HEADER_BYTES = 8_192;
     private static final int AFTER = 100;
@@ -72,19 +73,29 @@ public final class Items {
 
     /** As the sidecar's: INVALID_ARGUMENT, naming each wrong field. Null: nothing is wrong. */
     public static KeyturnException refusal(QueueItem item, int index) {
+        String at = "items[" + index + "]";
         NewItem message = message(item);
         List<FieldViolation> wrong = new ArrayList<>();
-        String at = "items[" + index + "]";
         text(wrong, at + ".key", message.getKey(), 0, KEY);
         text(wrong, at + ".item_id", message.getItemId(), 0, ID);
         text(wrong, at + ".idempotency_key", message.getIdempotencyKey(), 0, ID);
-        int payload = message.getPayload().size();
-        if (payload > PAYLOAD) {
-            wrong.add(new FieldViolation(at + ".payload", payload + " bytes is not allowed; allowed: up to " + PAYLOAD + " bytes"));
-        }
+        payload(wrong, at + ".payload", item);
         headers(wrong, at + ".headers", message.getHeadersMap());
         after(wrong, at + ".after", message.getAfterList());
         return wrong.isEmpty() ? null : refusal(wrong);
+    }
+
+    /** What is wrong with the size of the payload of an item. Null: nothing. */
+    public static String tooLarge(QueueItem item, String at) {
+        List<FieldViolation> wrong = new ArrayList<>();
+        payload(wrong, at + ".payload", item);
+        return wrong.isEmpty() ? null : refusal(wrong).getMessage();
+    }
+
+    private static void payload(List<FieldViolation> wrong, String field, QueueItem item) {
+        int bytes = message(item).getPayload().size();
+        if (bytes <= PAYLOAD) return;
+        wrong.add(new FieldViolation(field, bytes + " bytes is not allowed; allowed: up to " + PAYLOAD + " bytes"));
     }
 
     private static KeyturnException refusal(List<FieldViolation> wrong) {

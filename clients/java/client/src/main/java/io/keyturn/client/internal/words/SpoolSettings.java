@@ -4,7 +4,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /**
- * Where items wait on disk while the sidecar cannot be reached.
+ * Where items wait on disk while the sidecar cannot be reached, or has no room.
  *
  * @param interval what was written is synced after it
  * @param count or after so many items

@@ -17,6 +17,8 @@ public final class TurnRequests {
     /** What a Nack may say, bytes of UTF-8. */
     private static final int LONGEST_ERROR = 8_192;
 
+    private static final String SILENT = "the worker was silent for longer than its session lives";
+
     private TurnRequests() {}
 
     public static TurnRef refOf(Turn turn) {
@@ -38,6 +40,16 @@ public final class TurnRequests {
     /** As if it had not been given. */
     public static NackRequest release(TurnRef turn) {
         return nack(turn, NackKind.NACK_KIND_RELEASE).build();
+    }
+
+    /** A failed attempt, in the words of a sidecar that does not hear of the worker of a turn. */
+    public static NackRequest silent(TurnRef turn) {
+        return nack(turn, NackKind.NACK_KIND_RETRY).setError(SILENT).build();
+    }
+
+    /** The same turn, as if it had not been given. */
+    public static NackRequest released(NackRequest request) {
+        return request.toBuilder().setKind(NackKind.NACK_KIND_RELEASE).clearError().build();
     }
 
     /** How the items go back that a handler gave back. */

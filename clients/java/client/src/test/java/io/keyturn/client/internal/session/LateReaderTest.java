@@ -3,6 +3,7 @@ package io.keyturn.client.internal.session;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.protobuf.MessageLite;
+import io.keyturn.client.KeyturnException;
 import io.keyturn.client.TurnLoss;
 import io.keyturn.client.internal.words.CallTerms;
 import io.keyturn.client.internal.words.Clock;
@@ -55,6 +56,11 @@ final class LateReaderTest {
 
         @Override
         public Held hold(Turn turn, long askedAt) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public KeyturnException unreachable() {
             throw new UnsupportedOperationException();
         }
 

@@ -4,10 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.grpc.Status;
 import io.keyturn.client.TurnLoss;
 import io.keyturn.client.internal.words.Clock;
 import io.keyturn.client.internal.words.TurnRequests;
 import io.keyturn.v1.Command;
+import io.keyturn.v1.NackKind;
 import io.keyturn.v1.RenewResponse;
 import io.keyturn.v1.RenewResult;
 import io.keyturn.v1.Reply;
@@ -128,6 +130,52 @@ final class TurnKeepingTest {
         assertEquals(List.of(), givenBack());
         assertTrue(turns.release(held));
         assertEquals(List.of(7L), givenBack());
+    }
+
+    /** It was given up while somebody worked on its items, and the session has it still. */
+    private void triedAndLost(boolean isHeld) {
+        Turn turn = TURN.toBuilder().setAttempt(1).build();
+        Held worker = new Held(turn, one -> {});
+        turns.given(turn, true, "");
+        if (isHeld) turns.hold(worker, Clock.now());
+        silence();
+        turns.detached();
+        turns.release(worker);
+        attached();
+    }
+
+    private List<NackKind> kinds() {
+        return asked.stream().map(one -> commandOf(one).getNack().getKind()).toList();
+    }
+
+    private void refuse(int command, Status.Code code) {
+        com.google.rpc.Status error = com.google.rpc.Status.newBuilder().setCode(code.value()).build();
+        asked.get(command).answered(Reply.newBuilder().setError(error).build());
+    }
+
+    @Test
+    void countsAnAttemptWhenSomebodyWorkedOnItsItemsAlsoWhenThatIsRefusedForNow() {
+        triedAndLost(true);
+        assertEquals(List.of(NackKind.NACK_KIND_RETRY), kinds());
+        assertEquals("the worker was silent for longer than its session lives", commandOf(asked.get(0)).getNack().getError());
+        refuse(0, Status.Code.UNAVAILABLE);
+        turns.tick(turns.nextAt(Clock.NEVER), Clock.NEVER);
+        assertEquals(List.of(NackKind.NACK_KIND_RETRY, NackKind.NACK_KIND_RETRY), kinds());
+    }
+
+    @Test
+    void isReleasedWhereTheQueueGivesItsItemsOnce() {
+        triedAndLost(true);
+        refuse(0, Status.Code.FAILED_PRECONDITION);
+        assertEquals(List.of(NackKind.NACK_KIND_RETRY, NackKind.NACK_KIND_RELEASE), kinds());
+        refuse(1, Status.Code.FAILED_PRECONDITION);
+        assertEquals(2, asked.size());
+    }
+
+    @Test
+    void countsNoneWhenNobodyHadBegun() {
+        triedAndLost(false);
+        assertEquals(List.of(NackKind.NACK_KIND_RELEASE), kinds());
     }
 
     @Test

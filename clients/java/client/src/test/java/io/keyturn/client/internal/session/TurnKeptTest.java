@@ -1,8 +1,10 @@
 package io.keyturn.client.internal.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.MessageLite;
+import io.grpc.Status;
 import io.keyturn.client.TurnLoss;
 import io.keyturn.client.internal.words.CallTerms;
 import io.keyturn.client.internal.words.Clock;
@@ -13,6 +15,7 @@ import io.keyturn.v1.EnQueueRequest;
 import io.keyturn.v1.NackRequest;
 import io.keyturn.v1.Notice;
 import io.keyturn.v1.NoticeKind;
+import io.keyturn.v1.Reply;
 import io.keyturn.v1.Turn;
 import java.util.ArrayList;
 import java.util.List;
@@ -86,6 +89,34 @@ final class TurnKeptTest {
     void oneThatNobodyKnowsGoesBack() {
         tellKept(9);
         assertEquals(List.of(9L), givenBack());
+    }
+
+    private void refuse(int command, Status.Code code) {
+        com.google.rpc.Status error = com.google.rpc.Status.newBuilder().setCode(code.value()).build();
+        asked.get(command).answered(Reply.newBuilder().setError(error).build());
+    }
+
+    @Test
+    void aReleaseThatIsRefusedForNowIsSentAgainAfterASecondUntilItIsSettled() {
+        tellKept(9);
+        long before = Clock.now();
+        refuse(0, Status.Code.UNAVAILABLE);
+        long next = turns.nextAt(Clock.NEVER);
+        assertTrue(next >= before + 1_000 * Clock.MS && next <= Clock.now() + 1_000 * Clock.MS, "not after a second");
+        turns.tick(next - 1, Clock.NEVER);
+        assertEquals(List.of(9L), givenBack());
+        turns.tick(next, Clock.NEVER);
+        assertEquals(List.of(9L, 9L), givenBack());
+        refuse(1, Status.Code.ABORTED);
+        assertEquals(Clock.NEVER, turns.nextAt(Clock.NEVER));
+    }
+
+    @Test
+    void aReleaseThatIsRefusedForNowIsLeftToTheNextStreamWhenItsStreamBreaks() {
+        tellKept(9);
+        refuse(0, Status.Code.UNAVAILABLE);
+        turns.detached();
+        assertEquals(Clock.NEVER, turns.nextAt(Clock.NEVER));
     }
 
     @Test
