@@ -24,6 +24,8 @@ final class TlsWords {
     private static final Pattern OF_THE_CLIENT =
             Pattern.compile("certificate required|bad certificate|unknown ca|certificate unknown|handshake failure|certificate expired");
     private static final Pattern NO_HOST = Pattern.compile("unable to resolve host", Pattern.CASE_INSENSITIVE);
+    /** A call whose time ended before there was a connection to send it over, in the channel's words. */
+    private static final Pattern NOT_SENT = Pattern.compile("waiting_for_connection|ClientCall started after");
     private static final String OVER_TLS = "no connection over TLS: ";
     private static final int DEEPEST = 20;
 
@@ -58,8 +60,7 @@ final class TlsWords {
     }
 
     private static KeyturnException overdue(Status status, String address) {
-        boolean isWaiting = textOf(status).contains("waiting_for_connection");
-        return isWaiting ? Failures.tooLate(Failures.noAnswerYet(address)) : null;
+        return NOT_SENT.matcher(textOf(status)).find() ? Failures.tooLate(Failures.noAnswerYet(address)) : null;
     }
 
     private static KeyturnException closedPlain(String address, TlsProbe probe) {
