@@ -18,7 +18,7 @@ import { openItems } from '../items/never-handed-out.js';
 import { catchUpItems } from '../lane/current-lanes.js';
 import { delayOf } from '../lane/resolve.js';
 import { finishedWith, settle } from '../lane/settle.js';
-import { bytesOfResults, COSTS } from '../state/held.js';
+import { bytesOfResults } from '../state/held.js';
 import { giveWay, STEP_RESERVE } from '../state/memory-budget.js';
 import { findOrMakeQueue, isSettledLate, isToldLate } from '../state/queues.js';
 import { type AcquireWaiter, type Caller, type Lane, Queue, type Stream, Turn } from '../state/records.js';
@@ -256,7 +256,7 @@ function keepResults(
   // Idle ones may give way: not this one.
   const isIdle = lane.rests !== undefined;
   if (isIdle) state.idle.delete(lane);
-  if (giveWay(state, bytes + (isIdle ? COSTS.lane : 0))) {
+  if (giveWay(state, bytes)) {
     ending.followUps = results;
     state.spareSettlements.bytes += bytes;
   } else lane.queue.withFollowUps.delete(lane);

@@ -19,7 +19,7 @@ import { closedGate } from '../lane/gates.js';
 import { resolve } from '../lane/resolve.js';
 import { startTurn, tellAgain } from '../lane/turns.js';
 import { isHeldBack } from '../state/dependencies.js';
-import { varyingOf } from '../state/held.js';
+import { costOfCall } from '../state/held.js';
 import { turnOf } from '../state/lane.js';
 import { markDirty } from '../state/marks.js';
 import { lacksReserve } from '../state/memory-budget.js';
@@ -87,7 +87,7 @@ function wait(
   now: number,
 ): AcquireWaiter | undefined {
   const waiter = new AcquireWaiter(asker, request, queues, ticket);
-  const refusal = mayNotWait(state, 'acquire', varyingOf(waiter) + (ticket === undefined ? 0 : costOfTicket(ticket)));
+  const refusal = mayNotWait(state, 'acquire', costOfCall(waiter) + (ticket === undefined ? 0 : costOfTicket(ticket)));
   if (refusal !== undefined) {
     refuseAll(state, queues, asker, refusal);
     return undefined;

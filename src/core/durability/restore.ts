@@ -18,7 +18,6 @@ import { beganBefore, parkAgain, restIfNew } from '../lane/phase.js';
 import { resolve } from '../lane/resolve.js';
 import { restoreGroup, resumeGroup } from '../leaders/group-rows.js';
 import { COSTS } from '../state/held.js';
-import { STATES } from '../state/lane-states.js';
 import { keepWithin } from '../state/memory-budget.js';
 import { OutgoingParcel } from '../state/outgoing.js';
 import { limitQueue } from '../state/queues.js';
@@ -73,12 +72,9 @@ export class Restoring {
     return [...this.#restored.stranded].map(([queue, counts]) => ({ queue, ...counts }));
   }
 
-  /** Memory of lanes that are in no state yet, and of what is not remembered yet: no count has them so far. */
+  /** Memory of what is not remembered yet: no sum has it so far. */
   get uncountedBytes(): number {
-    const { queues, idle } = this.state;
-    let lanes = -idle.size;
-    for (const { states } of queues.values()) lanes += states.of(STATES.INIT);
-    return lanes * COSTS.lane + this.#memory.size * COSTS.rememberedText;
+    return this.#memory.size * COSTS.rememberedText;
   }
 
   add(rows: readonly Row[], now: number): void {

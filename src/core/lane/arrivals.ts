@@ -12,7 +12,7 @@ import { CANCELLED, limitRefusal, queueFull, RETRY_SOON, TOKENS_USED_UP } from '
 import { finish } from '../items/finish.js';
 import { noteUnusedKey, recallKey } from '../items/idempotency.js';
 import { emitLeaving, type Leaving, tell } from '../state/events.js';
-import { COSTS, TURN_COST } from '../state/held.js';
+import { COSTS } from '../state/held.js';
 import { placeReplaced, roomKept } from '../state/kept-room.js';
 import { isKeyless, pacedUntil } from '../state/lane.js';
 import { STATES } from '../state/lane-states.js';
@@ -132,7 +132,7 @@ function startAtOnce(state: CoreState, lane: Lane, arrival: Arrival, now: number
   const { asker, idempotencyKey } = arrival;
   if (state.busyLanes + state.elsewhere.busyLanes >= state.settings.limits.busyLanes)
     return refuseLane(state, lane, asker);
-  if (isRefusedForMemory(state, lane, arrival, TURN_COST)) return;
+  if (isRefusedForMemory(state, lane, arrival, COSTS.settlement)) return;
   if (state.watching) emitArrival(state, lane, arrival, 'accept', now);
   const assignment = callerAssignment(idempotencyKey);
   const turn = startTurn(state, lane, assignment, arrival, asker.stream, now);
@@ -140,8 +140,8 @@ function startAtOnce(state: CoreState, lane: Lane, arrival: Arrival, now: number
 }
 
 /**
- * No memory is left for so much, and for the texts of the arrival: it is refused (S600). The lane is taken from among the idle ones
- * before it is asked, because those give way.
+ * No memory is left for so much, and for the texts of the arrival: it is refused (S600). The lane itself is charged already. It is
+ * taken from among the idle ones before that is asked, because those give way.
  */
 function isRefusedForMemory(state: CoreState, lane: Lane, arrival: Arrival, cost: number): boolean {
   if (lane.rests !== undefined) state.idle.delete(lane);
@@ -214,9 +214,9 @@ function hasRoom(state: CoreState, lane: Lane, arrival: Arrival, superseded: Ent
     refuse(state, asker, refusal, queue.tellsLate);
     return false;
   }
-  const isIdle = lane.counted === STATES.INIT;
-  if (isRefusedForMemory(state, lane, arrival, COSTS.caller + (isIdle ? TURN_COST : COSTS.settlement))) return false;
-  if (!isIdle || state.busyLanes + state.elsewhere.busyLanes < state.settings.limits.busyLanes) return true;
+  if (isRefusedForMemory(state, lane, arrival, COSTS.caller + COSTS.settlement)) return false;
+  if (lane.counted !== STATES.INIT || state.busyLanes + state.elsewhere.busyLanes < state.settings.limits.busyLanes)
+    return true;
   refuseLane(state, lane, asker);
   return false;
 }

@@ -14,6 +14,7 @@
  */
 
 import { tell } from '../state/events.js';
+import { COSTS } from '../state/held.js';
 import { isKeyless, parkOf } from '../state/lane.js';
 import { type CountedState, STATES } from '../state/lane-states.js';
 import { markAllRoom, markDirty } from '../state/marks.js';
@@ -161,7 +162,7 @@ export function beganBefore(lane: Lane, since: number): void {
  * between the arrival that made it and the decision about that arrival.
  */
 export function countNew(state: CoreState, lane: Lane): void {
-  state.varyingBytes += lane.key.length;
+  state.varyingBytes += COSTS.lane + lane.key.length;
   lane.queue.states.add(STATES.INIT, 1);
 }
 

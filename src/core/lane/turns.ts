@@ -114,14 +114,16 @@ export function newTurn(
     state.varyingBytes += textsOfTurn(lane.spare);
     return lane.spare;
   }
-  state.varyingBytes -= textsOfTurn(turn);
+  // Most keys go on with the worker that they had.
+  const isSame = turn.consumerId === consumerId && turn.assignment === assignment;
+  if (!isSame) state.varyingBytes -= textsOfTurn(turn);
   turn.begin(token, now, epoch);
   turn.assignment = assignment;
   turn.consumerId = consumerId;
   turn.ticket = ticket;
   turn.lease = lease;
   turn.clear(latestEnd);
-  state.varyingBytes += textsOfTurn(turn);
+  if (!isSame) state.varyingBytes += textsOfTurn(turn);
   return turn;
 }
 

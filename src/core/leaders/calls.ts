@@ -10,7 +10,7 @@ import type {
 import { LEADER_LIMITS } from '../contract/leader.js';
 import type { Bytes, Refusal, Reply, SessionStamp } from '../contract/model.js';
 import { CANCELLED, DRAINING } from '../contract/refusals.js';
-import { bytesOfTexts, COSTS, varyingOfCandidate } from '../state/held.js';
+import { bytesOfTexts, COSTS, costOfCandidate } from '../state/held.js';
 import {
   Candidate,
   LeaderCall,
@@ -25,7 +25,7 @@ import { broke, join, leave } from './candidates.js';
 import { findOrMakeGroup, leaderLimit } from './groups.js';
 import { mayHaveLedBefore } from './holding.js';
 import { wasReleased } from './reports.js';
-import { dismiss, groupView, isLate, pushLeader, pushView, refuse } from './telling.js';
+import { dismiss, forgetWatchers, groupView, isLate, pushLeader, pushView, refuse } from './telling.js';
 import { askToHandOver, begin, endTerm, goOn } from './terms.js';
 
 /** @returns what waits, if anything does */
@@ -83,7 +83,7 @@ function candidateOf(
   candidate.describe(request);
   candidate.stamp = request.stamp;
   if (isAdoptable(state, group, request)) return adopt(state, group, candidate, request.term, now);
-  const full = fullBy(state, group) ?? lacksMemory(state, COSTS.candidate + varyingOfCandidate(candidate));
+  const full = fullBy(state, group) ?? lacksMemory(state, costOfCandidate(candidate));
   if (full !== undefined) return full;
   candidate.lost = lossOf(group, request);
   join(state, group, candidate);
@@ -234,6 +234,7 @@ export function awaitLeader(
   const call = new LeaderCall(group, request, reply);
   group.watchers.add(call);
   state.leaders.watchers += 1;
+  state.varyingBytes += COSTS.watcher;
   goOn(state, group, now);
   return group.watchers.has(call) ? call : undefined;
 }
@@ -253,7 +254,7 @@ export function yieldLeader(state: CoreState, name: string, reply: Reply<YieldVi
 export function cancelLeaderCall(state: CoreState, call: WaitingLeaderCall, now: number): void {
   const { group } = call;
   if (call instanceof LeaderCall) {
-    if (group.watchers.delete(call)) state.leaders.watchers -= 1;
+    if (group.watchers.delete(call)) forgetWatchers(state, 1);
     return;
   }
   if (call.candidate.call !== call) return;
@@ -279,7 +280,7 @@ export function refuseLeaderCalls(state: CoreState): void {
       candidate.call = undefined;
     }
     for (const { reply } of watchers) refuse(state, reply, DRAINING);
-    state.leaders.watchers -= watchers.size;
+    forgetWatchers(state, watchers.size);
     watchers.clear();
   }
 }

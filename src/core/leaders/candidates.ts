@@ -1,6 +1,6 @@
 /** Who stands: comes, is absent, is passed over, leaves. */
 
-import { COSTS, varyingOfCandidate } from '../state/held.js';
+import { COSTS, costOfCandidate } from '../state/held.js';
 import type { BackOff, Candidate, LeaderGroup } from '../state/leader-group.js';
 import type { CoreState } from '../state/state.js';
 import { after, isOver } from '../structures/due.js';
@@ -17,7 +17,7 @@ const MOST_BACK_OFFS = 1_000;
 export function join(state: CoreState, group: LeaderGroup, candidate: Candidate): void {
   group.candidates.set(candidate.id, candidate);
   state.leaders.candidates += 1;
-  state.varyingBytes += varyingOfCandidate(candidate);
+  state.varyingBytes += costOfCandidate(candidate);
 }
 
 /** It leaves the line. */
@@ -25,7 +25,7 @@ export function leave(state: CoreState, group: LeaderGroup, candidate: Candidate
   if (group.candidates.get(candidate.id) !== candidate) return;
   group.candidates.delete(candidate.id);
   state.leaders.candidates -= 1;
-  state.varyingBytes -= varyingOfCandidate(candidate);
+  state.varyingBytes -= costOfCandidate(candidate);
 }
 
 /** Its call was answered: it asks again soon. */

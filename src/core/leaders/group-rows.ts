@@ -1,6 +1,6 @@
 /** A group to its row and back. */
 import type { LeaderRow, TermRow } from '../contract/rows.js';
-import { varyingOfCandidate } from '../state/held.js';
+import { COSTS, costOfCandidate } from '../state/held.js';
 import { Candidate, LeaderGroup, Term } from '../state/leader-group.js';
 import type { CoreState } from '../state/state.js';
 import { after } from '../structures/due.js';
@@ -25,7 +25,7 @@ export function restoreGroup(state: CoreState, row: LeaderRow, since: number): v
   group.term = row.term && restoredTerm(row.term);
   if (group.term !== undefined) {
     state.leaders.terms += 1;
-    state.varyingBytes += varyingOfCandidate(group.term.candidate);
+    state.varyingBytes += COSTS.term + costOfCandidate(group.term.candidate);
   }
   keepGroup(state, group);
 }

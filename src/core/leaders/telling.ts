@@ -2,6 +2,7 @@
 import type { CandidateKnows, CandidateView, GroupView, LeaderView } from '../contract/leader.js';
 import { knowsOf, leaderKnowsOf } from '../contract/leader.js';
 import type { Refusal, Reply } from '../contract/model.js';
+import { COSTS } from '../state/held.js';
 import type { Candidate, LeaderGroup, Term } from '../state/leader-group.js';
 import type { CoreState } from '../state/state.js';
 import { answered } from './candidates.js';
@@ -81,9 +82,15 @@ function tellWatchers(state: CoreState, group: LeaderGroup, now: number): void {
     const { knows } = call.request;
     if (knows !== undefined && knows.term === is.term && knows.phase === is.phase) continue;
     group.watchers.delete(call);
-    state.leaders.watchers -= 1;
+    forgetWatchers(state, 1);
     pushLeader(state, call.reply, view);
   }
+}
+
+/** So many calls wait no longer for a change of leader. */
+export function forgetWatchers(state: CoreState, count: number): void {
+  state.leaders.watchers -= count;
+  state.varyingBytes -= count * COSTS.watcher;
 }
 
 export function pushLeader(state: CoreState, to: Reply<GroupView>, answer: GroupView): void {

@@ -9,7 +9,7 @@
  */
 import type { HandOverReason, TermLossCause } from '../contract/leader.js';
 import type { Bytes } from '../contract/model.js';
-import { varyingOfCandidate } from '../state/held.js';
+import { COSTS, costOfCandidate } from '../state/held.js';
 import { type Candidate, type LeaderGroup, Term } from '../state/leader-group.js';
 import type { CoreState } from '../state/state.js';
 import { after, isOver } from '../structures/due.js';
@@ -55,7 +55,7 @@ function elect(state: CoreState, group: LeaderGroup, now: number): void {
 /** A term begins with its inauguration. Precondition: there is none. */
 export function begin(state: CoreState, group: LeaderGroup, candidate: Candidate, token: number, now: number): Term {
   leave(state, group, candidate);
-  state.varyingBytes += varyingOfCandidate(candidate);
+  state.varyingBytes += COSTS.term + costOfCandidate(candidate);
   const { ttl, inaugurateTimeout } = candidate;
   const term = new Term(token, candidate, after(now, ttl), after(now, inaugurateTimeout));
   group.term = term;
@@ -112,7 +112,7 @@ export function endTerm(state: CoreState, group: LeaderGroup, term: Term, ending
   group.term = undefined;
   group.since = now;
   state.leaders.terms -= 1;
-  state.varyingBytes -= varyingOfCandidate(candidate);
+  state.varyingBytes -= COSTS.term + costOfCandidate(candidate);
   if (worked) group.predecessor = { candidateId: candidate.id, term: token, how: ending.how };
   count(group, term, ending.how, now);
   if (worked && ending.how === 'handed_over') keep(state, group, ending.state);

@@ -1,7 +1,6 @@
 /**
- * The memory of everything that a core holds, from one table of what each kind costs (S600). A core counts what it holds anyway.
- * The counts are multiplied by the costs, and running sums are added for what differs from one to another: texts, payloads,
- * results. So the sum is known at any moment without a walk over anything.
+ * The memory of everything that a core holds, from one table of what each kind costs (S600). What begins to be held is charged to
+ * a running sum where it begins, and what ends is taken off where it ends, so the whole is known without a walk over anything.
  *
  * Not counted: effects of a step, marks of changes that are not written yet, and what the server of gRPC buffers.
  */
@@ -54,55 +53,26 @@ interface Holding {
   readonly roomBytes: number;
   readonly varyingBytes: number;
   readonly results: Readonly<Record<'bytes' | 'nameBytes' | 'size' | 'named' | 'numbered', number>>;
-  readonly spareSettlements: { readonly held: number; readonly bytes: number };
+  readonly spareSettlements: { readonly bytes: number };
   readonly dispatchTickets: { readonly bytes: number };
   readonly outgoing: { readonly laneBytes: number };
-  readonly busyLanes: number;
-  readonly idle: Sized;
-  readonly waiting: Readonly<Record<WaitingCall['kind'], number>>;
-  readonly sessions: Sized;
-  readonly openStreams: number;
-  readonly queues: Sized;
-  readonly leaders: {
-    readonly groups: Sized;
-    readonly candidates: number;
-    readonly terms: number;
-    readonly watchers: number;
-  };
 }
 
-interface Sized {
-  readonly size: number;
-}
-
-/** What the core holds, in bytes: charged against `limits.memory_bytes`. O(1). */
+/** What the core holds, in bytes: charged against `limits.memory_bytes`. O(1), and asked in each step. */
 export function heldBytes(state: Holding): number {
-  const { waiting, leaders, results, spareSettlements, dispatchTickets } = state;
+  const { results } = state;
   return (
     state.payloadBytes +
     state.roomBytes +
     state.varyingBytes +
+    state.spareSettlements.bytes +
+    state.dispatchTickets.bytes +
+    state.outgoing.laneBytes +
     results.bytes +
     results.nameBytes +
-    spareSettlements.bytes +
-    dispatchTickets.bytes +
-    state.outgoing.laneBytes +
-    (state.busyLanes + state.idle.size) * COSTS.lane +
-    spareSettlements.held * COSTS.settlement +
-    waiting.caller * COSTS.caller +
-    waiting.acquire * COSTS.acquire +
-    waiting.room * COSTS.room +
-    waiting.await_item * COSTS.await_item +
     results.size * COSTS.result +
     results.named * COSTS.rememberedText +
-    results.numbered * COSTS.rememberedNumber +
-    state.sessions.size * COSTS.session +
-    state.openStreams * COSTS.stream +
-    state.queues.size * COSTS.queue +
-    leaders.groups.size * COSTS.group +
-    (leaders.candidates + leaders.terms) * COSTS.candidate +
-    leaders.terms * COSTS.term +
-    leaders.watchers * COSTS.watcher
+    results.numbered * COSTS.rememberedNumber
   );
 }
 
@@ -121,8 +91,12 @@ export function costOfLetter({ key, destination }: Pick<DeadLetter, 'key' | 'des
   );
 }
 
-/** What differs from one waiting call of a kind to another. A Submit's items are charged as such. */
-export function varyingOf(call: WaitingCall): number {
+/** What a call that waits costs. The items of a Submit are charged as such. */
+export function costOfCall(call: WaitingCall): number {
+  return COSTS[call.kind] + textsOfCall(call);
+}
+
+function textsOfCall(call: WaitingCall): number {
   switch (call.kind) {
     case 'caller':
       return call.consumerId.length + (call.idempotencyKey?.length ?? 0);
@@ -144,9 +118,9 @@ export function keysOf(items: readonly { readonly key: string }[]): number {
   return items.reduce((sum, { key }) => sum + key.length, 0);
 }
 
-/** What a settlement keeps besides: its ticket, and the results of its follow-ups. */
-export function varyingOfSettlement(ticket: string | undefined, ending: Ending): number {
-  return (ticket?.length ?? 0) + bytesOfFollowUps(ending);
+/** A settlement, with its ticket and the results of its follow-ups. */
+export function costOfSettlement(ticket: string | undefined, ending: Ending): number {
+  return COSTS.settlement + (ticket?.length ?? 0) + bytesOfFollowUps(ending);
 }
 
 export function bytesOfFollowUps(ending: Ending): number {
@@ -163,8 +137,8 @@ export function bytesOfResults(results: readonly SubmitResult[]): number {
   return bytes;
 }
 
-export function varyingOfCandidate({ id, metadata }: Pick<Candidate, 'id' | 'metadata'>): number {
-  return id.length + bytesOfTexts(metadata);
+export function costOfCandidate({ id, metadata }: Pick<Candidate, 'id' | 'metadata'>): number {
+  return COSTS.candidate + id.length + bytesOfTexts(metadata);
 }
 
 /** Of headers and metadata. */

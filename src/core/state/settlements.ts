@@ -1,6 +1,6 @@
 /** How the last turns of a key ended, for calls that come again and for those that come too late. */
 
-import { bytesOfFollowUps, varyingOfSettlement } from './held.js';
+import { bytesOfFollowUps, costOfSettlement } from './held.js';
 import { isKeyless } from './lane.js';
 import type { Lane } from './records.js';
 import { type Ending, LOST, Settlement } from './settlement.js';
@@ -22,7 +22,7 @@ export function remember(
   const { queue, settlements: oldest } = lane;
   if (oldest === undefined || !oldest.isFull) return grow(lane, spares.take(token, ticket, ending));
   if (hasFollowUps(oldest.ending)) queue.withFollowUps.delete(lane);
-  spares.bytes += varyingOfSettlement(ticket, ending) - varyingOfSettlement(oldest.ticket, oldest.ending);
+  spares.bytes += costOfSettlement(ticket, ending) - costOfSettlement(oldest.ticket, oldest.ending);
   queue.changes?.settlement(lane, oldest.token);
   if (isKeyless(lane.key)) queue.keyless.delete(oldest.token);
   oldest.token = token;
@@ -56,13 +56,11 @@ const NOTHING: Ending = LOST.lease_expired;
 export class SpareSettlements {
   #first: Settlement | undefined = undefined;
   #size = 0;
-  /** How many are remembered of all lanes, and what they keep besides (`held.ts`). */
-  held = 0;
+  /** What all that are remembered cost (`held.ts`). */
   bytes = 0;
 
   take(token: number, ticket: string | undefined, ending: Ending): Settlement {
-    this.held += 1;
-    this.bytes += varyingOfSettlement(ticket, ending);
+    this.bytes += costOfSettlement(ticket, ending);
     const spare = this.#first;
     if (spare === undefined) return new Settlement(token, ticket, ending);
     this.#first = spare.newer === spare ? undefined : spare.newer;
@@ -81,8 +79,7 @@ export class SpareSettlements {
     let next = oldest;
     while (next !== undefined) {
       const newer = next.newer;
-      this.held -= 1;
-      this.bytes -= varyingOfSettlement(next.ticket, next.ending);
+      this.bytes -= costOfSettlement(next.ticket, next.ending);
       if (this.#size < SPARES) this.#give(next);
       next = newer === oldest ? undefined : newer;
     }

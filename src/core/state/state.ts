@@ -8,7 +8,7 @@ import { ResultLedger } from '../structures/retention-cache.js';
 import { Timer, TimingWheel } from '../structures/timing-wheel.js';
 import { type TokenPartition, Tokens } from '../structures/tokens.js';
 import { Dependencies } from './dependencies.js';
-import { heldBytes, textsOfTurn } from './held.js';
+import { COSTS, heldBytes, textsOfTurn } from './held.js';
 import type { KeptRoom } from './kept-room-timer.js';
 import { STATES } from './lane-states.js';
 import { type LeaderGroup, Leaders } from './leader-group.js';
@@ -106,7 +106,7 @@ export class CoreState {
   payloadBytes = 0;
   /** What Submits hold that wait for room, charged as if it were accepted. */
   roomBytes = 0;
-  /** Texts of what is held, and whatever else differs from one to another and is charged nowhere else (`held.ts`). */
+  /** What is held and is charged to no other sum (`held.ts`). */
   varyingBytes = 0;
   /** Lanes that are not in INIT. Bounded by `limits.busy_lanes` for whatever comes anew. */
   busyLanes = 0;
@@ -195,7 +195,7 @@ export function dropLane(state: CoreState, lane: Lane): void {
   const queue = lane.queue;
   queue.changes?.tokensGone(queue, settledTokens(lane));
   queue.withFollowUps.delete(lane);
-  state.varyingBytes -= lane.key.length + (lane.spare === undefined ? 0 : textsOfTurn(lane.spare));
+  state.varyingBytes -= COSTS.lane + lane.key.length + (lane.spare === undefined ? 0 : textsOfTurn(lane.spare));
   queue.states.add(STATES.INIT, -1);
   if (lane.key !== '') queue.lanes.delete(lane.key);
   else for (const token of settledTokens(lane)) queue.keyless.delete(token);

@@ -8,7 +8,7 @@
 import type { Limits } from '../contract/limits.js';
 import type { Refusal } from '../contract/model.js';
 import { limitRefusal, roomMemoryFull } from '../contract/refusals.js';
-import { COSTS, varyingOf } from './held.js';
+import { costOfCall } from './held.js';
 import { markRoom } from './marks.js';
 import { lacksMemory } from './memory-budget.js';
 import type { WaitingCall } from './records.js';
@@ -30,12 +30,12 @@ const WAITING_SHARE = 1 / 4;
 
 /**
  * Why no further call of this kind may wait (LIMIT, or MEMORY_FULL); unset: one may. To be asked before {@link startWaiting}, which
- * does not check. What a caller holds depends on its lane: `texts` is unset, and its asker looks at the memory.
+ * does not check. What a caller holds depends on its lane: `cost` is unset, and its asker looks at the memory.
  *
- * @param texts of it, and what else of it differs from one to another (`held.ts`)
+ * @param cost of the call (`held.ts`)
  * @param bytes of payload memory that it would hold
  */
-export function mayNotWait(state: CoreState, kind: Kind, texts?: number, bytes = 0): Refusal | undefined {
+export function mayNotWait(state: CoreState, kind: Kind, cost?: number, bytes = 0): Refusal | undefined {
   const { limits } = state.settings;
   const [subject, limit] = LIMITS[kind];
   const { elsewhere } = state;
@@ -45,7 +45,7 @@ export function mayNotWait(state: CoreState, kind: Kind, texts?: number, bytes =
   // S101: one may always wait, or a batch of which the payload is large could never.
   const fits = bytes === 0 || count === 0 || state.roomBytes + elsewhere.roomBytes + bytes <= most;
   if (!fits) return roomMemoryFull(most, count);
-  return texts === undefined ? undefined : lacksMemory(state, COSTS[kind] + bytes + texts);
+  return cost === undefined ? undefined : lacksMemory(state, bytes + cost);
 }
 
 /** @param due when its wait ends; unset: whoever lets it wait schedules that */
@@ -53,7 +53,7 @@ export function startWaiting(state: CoreState, call: WaitingCall, due?: number):
   come(state, call);
   setOf(call)?.add(call);
   state.waiting[call.kind] += 1;
-  state.varyingBytes += varyingOf(call);
+  state.varyingBytes += costOfCall(call);
   if (due !== undefined) state.wheel.schedule(call, due);
 }
 
@@ -61,7 +61,7 @@ export function startWaiting(state: CoreState, call: WaitingCall, due?: number):
 export function stopWaiting(state: CoreState, call: WaitingCall): boolean {
   if (setOf(call)?.delete(call) !== true) return false;
   state.waiting[call.kind] -= 1;
-  state.varyingBytes -= varyingOf(call);
+  state.varyingBytes -= costOfCall(call);
   state.wheel.cancel(call);
   go(state, call);
   return true;
