@@ -158,12 +158,12 @@ export class Reference implements Calls, Pick<Coordinator, 'openSession'> {
     return chosen;
   }
 
-  /** Before what came later, in their order; keys become ready in that order too. */
+  /** Before what came later, in their order; keys become ready in that order too, but for {@link withAwaited}. */
   #putFirst(name: string, items: readonly ItemRecord[]): void {
     const queue = this.#world.queue(name);
     for (const item of items)
       Object.assign(item, { attempts: 0, crashes: 0, notBefore: 0, after: awaitedAgain(this.#world, item, items) });
-    for (const group of inLanes(items)) {
+    for (const group of withAwaited(inLanes(items))) {
       const key = group[0]?.content.key ?? '';
       const lane = key === '' ? this.#world.newLane(queue, '') : this.#world.lane(queue, key);
       this.#world.putBack(lane, group);
@@ -244,6 +244,19 @@ function fits(item: ItemRecord, { key, itemIds }: ItemChoice): boolean {
 }
 
 /** By key, in the order of the first of each; a keyless item is a lane of its own. */
+/** S67: a key takes along the keys that its items wait for, and that have not gone before it. */
+function withAwaited(lanes: readonly ItemRecord[][]): ItemRecord[][] {
+  const order: ItemRecord[][] = [];
+  for (let left = lanes; left.length > 0; left = left.filter((lane) => !order.includes(lane))) {
+    const together = new Set(left.slice(0, 1));
+    for (const lane of together)
+      for (const { itemId } of lane.flatMap(({ after }) => after))
+        for (const other of left) if (other.some(({ id }) => id === itemId)) together.add(other);
+    order.push(...left.filter((lane) => together.has(lane)));
+  }
+  return order;
+}
+
 function inLanes(items: readonly ItemRecord[]): ItemRecord[][] {
   const lanes: ItemRecord[][] = [];
   for (const item of items) {

@@ -17,9 +17,9 @@ type Group = readonly Chosen[];
 
 /**
  * Puts dead letters back at the head of their lines, in the order of their submission. Those of one key go back in one
- * step, however many: if the walk stopped between two of them, a later item could start too early (I3). So do groups of
- * which an earlier one waits for a later one (S67). So a slice is at least `size` letters, and longer where so many
- * belong together.
+ * step, however many: if the walk stopped between two of them, a later item could start too early (I3). With them go
+ * the groups that they wait for and that come later (S67). So a slice is at least `size` letters, and longer where so
+ * many belong together.
  *
  * With `most` the walk ends after the step with which so many have gone back.
  *
@@ -70,28 +70,35 @@ function* byLane(chosen: readonly Chosen[], size: number): Generator<undefined, 
 }
 
 /**
- * Which groups go back in one step: a letter never goes back before one that it waits for. All groups between the two
- * go with them. Nearly always what is waited for comes first, so that thousands that wait for one need no such step.
+ * Which groups go back in one step: a letter never goes back before one that it waits for. So a group takes along those that its
+ * letters wait for, and what those wait for, as far as they have not gone before it. Nearly always all of them have.
  */
 function* inSteps(
   queue: Queue,
   groups: readonly Group[],
   size: number,
 ): Generator<undefined, readonly (readonly Group[])[]> {
-  const places = new Map<string, number>();
-  for (const [place, group] of groups.entries()) for (const { id } of group) places.set(id, place);
-  const steps: Group[][] = [];
-  let last = -1;
+  const placeOf = new Map<string, number>();
+  for (const [place, group] of groups.entries()) for (const { id } of group) placeOf.set(id, place);
+  const taken = new Set<number>();
+  const steps: (readonly Group[])[] = [];
   let looked = 0;
-  for (const [place, group] of groups.entries()) {
-    if (place > last) steps.push([]);
-    steps.at(-1)?.push(group);
-    last = Math.max(last, place);
-    for (const one of group) {
-      for (const id of awaitedIn(queue, letterOf(queue, one)?.item)) last = Math.max(last, places.get(id) ?? 0);
-      looked += 1;
-      if (looked % size === 0) yield;
+  for (const first of groups.keys()) {
+    if (taken.has(first)) continue;
+    const step = new Set([first]);
+    // It grows meanwhile.
+    for (const place of step) {
+      for (const one of groups[place] ?? []) {
+        for (const id of awaitedIn(queue, letterOf(queue, one)?.item)) {
+          const other = placeOf.get(id);
+          if (other !== undefined && !taken.has(other)) step.add(other);
+        }
+        looked += 1;
+        if (looked % size === 0) yield;
+      }
     }
+    for (const place of step) taken.add(place);
+    steps.push([...step].sort((a, b) => a - b).map((place) => groups[place] ?? []));
   }
   return steps;
 }

@@ -132,6 +132,25 @@ describe('redrive in steps', () => {
   });
 });
 
+describe('redrive of a key whose later letter waits for another key', () => {
+  it('S67: takes that one along, and none of those between them', () => {
+    const stage = new Stage({ queues: { [QUEUE]: { waitingPerKey: 'unlimited' } } });
+    const between = Array.from({ length: 50 }, (_, at) => after(`m${at}`, 'a'));
+    const last = { ...after('x2', 'y'), key: 'x' };
+    stage.submit('p', [{ itemId: 'a', key: 'a' }, { ...after('x1', 'a'), key: 'x' }, ...between, after('y', 'a'), last]);
+    dies(stage, 'a');
+    const letters = () => stage.core.inside.queues.get(QUEUE)?.deadLetters.size ?? 0;
+    assert.equal(letters(), 54);
+    const walk = inSteps(stage);
+    const sizes: number[] = [];
+    for (let before = letters(); walk.next().done !== true; before = letters()) sizes.push(before - letters());
+    assert.deepEqual(sizes.filter((size) => size > 0).slice(0, 3), [1, 3, 1]);
+    for (const key of ['a', 'x', 'y']) stage.ack('w', { key, token: tokenOf(stage, key) });
+    assert.equal(stateOf(stage, 'x'), 'READY');
+    recount(stage.core.inside, stage.now);
+  });
+});
+
 describe('a letter of a durable queue', () => {
   const DEATHS: Readonly<Record<string, (lives: Lives) => void>> = {
     'that was written while it waited': (lives) => {
