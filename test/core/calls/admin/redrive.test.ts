@@ -137,7 +137,13 @@ describe('redrive of a key whose later letter waits for another key', () => {
     const stage = new Stage({ queues: { [QUEUE]: { waitingPerKey: 'unlimited' } } });
     const between = Array.from({ length: 50 }, (_, at) => after(`m${at}`, 'a'));
     const last = { ...after('x2', 'y'), key: 'x' };
-    stage.submit('p', [{ itemId: 'a', key: 'a' }, { ...after('x1', 'a'), key: 'x' }, ...between, after('y', 'a'), last]);
+    stage.submit('p', [
+      { itemId: 'a', key: 'a' },
+      { ...after('x1', 'a'), key: 'x' },
+      ...between,
+      after('y', 'a'),
+      last,
+    ]);
     dies(stage, 'a');
     const letters = () => stage.core.inside.queues.get(QUEUE)?.deadLetters.size ?? 0;
     assert.equal(letters(), 54);
