@@ -73,6 +73,18 @@ export function roomMemoryFull(limit: number, calls: number): Refusal {
   return { kind: 'memory_full', subject: 'payload_memory_bytes', limit, description, retryAfter: RETRY_SOON };
 }
 
+/** `auth.per_client.turns` (S657). */
+export function clientTurns(principal: string, limit: number): Refusal {
+  const description = `${principal} holds as many turns as auth.per_client.turns allows: ${limit}; end a turn of ${principal}, or try again later`;
+  return { kind: 'limit', subject: 'auth.per_client.turns', limit, description, retryAfter: RETRY_SOON };
+}
+
+/** `auth.per_client.memory_bytes` (S660). */
+export function clientMemoryFull(principal: string, limit: number): Refusal {
+  const description = `what ${principal} holds uses the ${limit} bytes that auth.per_client.memory_bytes allows; finish or discard items of ${principal}, or try again later`;
+  return { kind: 'memory_full', subject: 'auth.per_client.memory_bytes', limit, description, retryAfter: RETRY_SOON };
+}
+
 /** A follow-up that cannot be an item needs a place among the dead letters. */
 export function lettersFull(queue: string, limit: number): Refusal {
   const description = `queue ${queue} has as many dead letters as max_dead_letters allows: ${limit}`;
