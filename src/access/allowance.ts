@@ -11,7 +11,7 @@ const AT_ONCE_MS = 1_000;
 const RETRY_SOON = 1_000;
 
 /** What a principal holds is bounded by the core (`core/state/client-bounds.ts`). */
-export type CallBounds = Partial<Pick<ClientBounds, 'callsPerSecond' | 'waiting' | 'watches'>>;
+type CallBounds = Partial<Pick<ClientBounds, 'callsPerSecond' | 'waiting' | 'watches'>>;
 
 export class Allowance {
   readonly #asks: Pace;

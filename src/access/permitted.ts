@@ -136,7 +136,9 @@ export class PermittedCalls<C extends Calls = Calls> implements Calls {
   }
 
   /** What it brings is charged to the principal, whatever the request says. */
-  #inOwnName<R extends { readonly ticket: string | undefined; readonly principal?: string | undefined }>(request: R): R {
+  #inOwnName<R extends { readonly ticket: string | undefined; readonly principal?: string | undefined }>(
+    request: R,
+  ): R {
     const { ticket } = request;
     const { name: principal } = this.principal;
     return { ...request, principal, ticket: ticket === undefined ? undefined : ownId(this.principal, ticket) };

@@ -294,8 +294,7 @@ function apply(
       continue;
     }
     const queue = findOrMakeQueue(state, followUp.queue, now);
-    if (queue instanceof Queue)
-      followUps.push(submitItem(state, queue, followUp.item, now, batch, undefined, account));
+    if (queue instanceof Queue) followUps.push(submitItem(state, queue, followUp.item, now, batch, undefined, account));
   }
   sendAway(state, request, account);
   // Dependencies are linked when the whole batch has arrived (S64).

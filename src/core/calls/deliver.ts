@@ -190,7 +190,8 @@ class ParcelPlan {
     for (const [at, { item }] of followUps.entries()) {
       const queue = this.#queueAt(at);
       const wrong = this.#wrong.get(at) ?? (this.#areApart ? this.#wrongAlone(queue, item, at) : undefined);
-      if (wrong !== undefined) keepAsLetter(state, queue, item, wrong, followUpId(this.stamp, at), now, undefined, account);
+      if (wrong !== undefined)
+        keepAsLetter(state, queue, item, wrong, followUpId(this.stamp, at), now, undefined, account);
       else if (this.#areApart) this.#submitAlone(queue, item);
       else submitItem(state, queue, item, now, batch, undefined, account);
     }

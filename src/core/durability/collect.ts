@@ -171,7 +171,8 @@ class Writer {
    */
   #token(token: number, lane: Lane | undefined): void {
     const turn = lane === undefined ? undefined : turnOf(lane);
-    if (lane !== undefined && turn?.token === token) return this.#put(withPrincipal(this.#turn(lane, turn), turn.account?.principal));
+    if (lane !== undefined && turn?.token === token)
+      return this.#put(withPrincipal(this.#turn(lane, turn), turn.account?.principal));
     const settlement = lane === undefined ? undefined : settlementOf(lane, token);
     if (lane === undefined || settlement === undefined) {
       this.rows.push({ delete: { table: 'tokens', token } });

@@ -5,8 +5,8 @@
 
 import type { Refusal } from '../contract/model.js';
 import { recallKey } from '../items/idempotency.js';
-import { isHeldBack } from '../state/dependencies.js';
 import { lacksTurn } from '../state/client-bounds.js';
+import { isHeldBack } from '../state/dependencies.js';
 import { emitLeaving } from '../state/events.js';
 import { pacedUntil } from '../state/lane.js';
 import type { Delay } from '../state/phases.js';

@@ -8,7 +8,7 @@
  */
 
 /** What a principal holds. */
-export interface Holdings {
+interface Holdings {
   readonly turns: number;
   readonly bytes: number;
 }

@@ -51,9 +51,14 @@ export class Charged extends Stage {
 }
 
 /** The refusal of a bound, as clients see it. */
-export function bound(call: Call<unknown>): readonly [kind: string, subject: string, limit: number, retryAfter: number] {
+export function bound(
+  call: Call<unknown>,
+): readonly [kind: string, subject: string, limit: number, retryAfter: number] {
   const { refusal } = call;
   if (refusal.kind !== 'limit' && refusal.kind !== 'memory_full') return assert.fail(JSON.stringify(refusal));
-  assert.match(refusal.description, new RegExp(`${refusal.subject}.*${refusal.limit}|${refusal.limit}.*${refusal.subject}`));
+  assert.match(
+    refusal.description,
+    new RegExp(`${refusal.subject}.*${refusal.limit}|${refusal.limit}.*${refusal.subject}`),
+  );
   return [refusal.kind, refusal.subject, refusal.limit, refusal.retryAfter];
 }

@@ -10,7 +10,7 @@ import { recount } from '../../support/recount.js';
 import { recountShared } from '../../support/recount-shared.js';
 import { Lives } from '../durable/reborn.js';
 import { atOnce, type Stage } from '../stage.js';
-import { bound, BYTES, heldIn, submitAs, TURNS } from './charged.js';
+import { BYTES, bound, heldIn, submitAs, TURNS } from './charged.js';
 
 const ADA = { principal: 'ada' };
 const LIMIT = 4_000;

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { COSTS, TURN_COST } from '../../../src/core/state/held.js';
-import { type SettingsChange, newItem } from '../../support/builders.js';
+import { newItem, type SettingsChange } from '../../support/builders.js';
 import { atOnce } from '../stage.js';
-import { bound, BYTES, Charged, heldIn, submitAs } from './charged.js';
+import { BYTES, bound, Charged, heldIn, submitAs } from './charged.js';
 
 const LIMIT = 4_000;
 const FULL = ['memory_full', BYTES, LIMIT, 1_000] as const;

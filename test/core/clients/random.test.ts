@@ -11,7 +11,7 @@ import { newItem } from '../../support/builders.js';
 import type { Call } from '../../support/call.js';
 import { recountShared } from '../../support/recount-shared.js';
 import { seedsOf } from '../../support/runs.js';
-import { bound, BYTES, Charged, submitAs, TURNS } from './charged.js';
+import { BYTES, bound, Charged, submitAs, TURNS } from './charged.js';
 
 const WHO = ['ada', 'bob', undefined] as const;
 const KEYS = ['a', 'bb', 'ccc', 'dddd', ''] as const;
@@ -131,12 +131,16 @@ class World {
     const { turns, bytes: held } = this.#heldBy(who);
     const { outcome } = call;
     if (outcome === undefined || 'answer' in outcome) {
-      assert.ok(who === undefined || bytes === 0 || held + bytes <= MOST_BYTES || isBlocked(outcome), `${who} holds more`);
+      assert.ok(
+        who === undefined || bytes === 0 || held + bytes <= MOST_BYTES || isBlocked(outcome),
+        `${who} holds more`,
+      );
       return false;
     }
     const [, subject, limit] = bound(call);
     if (subject === TURNS) assert.deepEqual([turns, limit], [MOST_TURNS, MOST_TURNS]);
-    else assert.ok(subject === BYTES && limit === MOST_BYTES && held + bytes > MOST_BYTES, `${who}: ${held} + ${bytes}`);
+    else
+      assert.ok(subject === BYTES && limit === MOST_BYTES && held + bytes > MOST_BYTES, `${who}: ${held} + ${bytes}`);
     this.refused[subject === TURNS ? 'turns' : 'bytes'] += 1;
     return true;
   }
@@ -155,8 +159,16 @@ class World {
       const { turns, bytes } = this.#heldBy(who);
       assert.ok(turns <= MOST_TURNS, `${who} holds ${turns} turns`);
       const held = this.#cores.map((at) => at.held(who));
-      assert.equal(held.reduce((sum, [one]) => sum + one, 0), turns, `turns of ${who}`);
-      assert.equal(held.reduce((sum, [, one]) => sum + one, 0), bytes, `bytes of ${who}`);
+      assert.equal(
+        held.reduce((sum, [one]) => sum + one, 0),
+        turns,
+        `turns of ${who}`,
+      );
+      assert.equal(
+        held.reduce((sum, [, one]) => sum + one, 0),
+        bytes,
+        `bytes of ${who}`,
+      );
     }
   }
 

@@ -55,7 +55,11 @@ describe('S657: a call that would bring a turn too many is refused', () => {
 
   it('an answer brings as many turns as the principal may have still', () => {
     const stage = two();
-    submitAs(stage, undefined, ['i', 'j', 'k'].map((key) => ({ key })));
+    submitAs(
+      stage,
+      undefined,
+      ['i', 'j', 'k'].map((key) => ({ key })),
+    );
     assert.deepEqual(takenBy(stage.acquire('w', { ...ADA, maxTurns: 3 })), ['i', 'j']);
     assert.deepEqual(takenBy(stage.acquire('w', { ...BOB, maxTurns: 3 })), ['k']);
   });
@@ -68,7 +72,11 @@ describe('S657: a call that would bring a turn too many is refused', () => {
       ack: (key, token) => stage.ack('e', { key, token }),
       nack: (key, token) => stage.nack('e', { key, token, kind: 'release' }),
       lease: () => stage.pass(60_000),
-      evict: (key) => stage.person((now) => stage.core.evictHolder('q', key, now), () => 'evicted'),
+      evict: (key) =>
+        stage.person(
+          (now) => stage.core.evictHolder('q', key, now),
+          () => 'evicted',
+        ),
       unknown: (key, token) => {
         stage.core.undeliverable([{ queue: 'q', key, token }], stage.now);
         stage.carry();
@@ -159,7 +167,11 @@ describe('S658: who waits for a turn that would be one too many waits no longer'
 
   it('the next of an Ack comes back empty, and the Ack is carried out', () => {
     const stage = new Charged({ perClient: { turns: 1 } });
-    submitAs(stage, undefined, ['i', 'j', 'k'].map((key) => ({ key })));
+    submitAs(
+      stage,
+      undefined,
+      ['i', 'j', 'k'].map((key) => ({ key })),
+    );
     const [delivery] = stage.acquire('w', ADA).value.deliveries;
     assert.ok(delivery !== undefined);
     const { key, token } = delivery.turn;
@@ -184,7 +196,10 @@ describe('S658: who waits for a turn that would be one too many waits no longer'
     const ada = stage.enQueue('w', { key: 'k', wait: 5, ...ADA });
     stage.pass(5);
     assert.equal(ada.value.decision, 'block');
-    assert.deepEqual(stage.renew('h', token, 'q', 'k').value.results.map(({ alive }) => alive), [true]);
+    assert.deepEqual(
+      stage.renew('h', token, 'q', 'k').value.results.map(({ alive }) => alive),
+      [true],
+    );
     const own = stage.enQueue('w', { key: 'a', wait: 5, ...ADA });
     stage.pass(5);
     assert.equal(own.value.decision, 'accept', 'in the place of a turn of its own');

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AckAnswer, AcquireAnswer, Calls, EnQueueAnswer, SubmitAnswer } from '../../../src/coordinator.js';
+import { portOf } from '../../access/principals.js';
 import { ackRequest, acquireRequest, enQueueRequest, newItem, type SettingsChange } from '../../support/builders.js';
 import { Call } from '../../support/call.js';
-import { portOf } from '../../access/principals.js';
 import { LinkStage } from './link-stage.js';
 
 const BOUNDS: SettingsChange = { perClient: { turns: 1, memoryBytes: 3_000 } };

@@ -277,7 +277,9 @@ describe('S578: zero, empty and unset arrive as what they were', () => {
     ...RESULTS.map(({ results }) => ({ followUps: results, next: undefined })),
     ...DELIVERIES.map((next) => ({ followUps: [], next })),
   ];
-  passes('Ack', [...each(ackRequest({ token: 1 }), ACK), OWN_NEXT], acked, (wire, request, reply) => wire.remote.ack(request, reply));
+  passes('Ack', [...each(ackRequest({ token: 1 }), ACK), OWN_NEXT], acked, (wire, request, reply) =>
+    wire.remote.ack(request, reply),
+  );
   passes('Nack', each(nackRequest({ token: 1 }), NACK), NACKED, (wire, request, reply) =>
     wire.remote.nack(request, reply),
   );

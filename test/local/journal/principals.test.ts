@@ -5,7 +5,13 @@ import { describe, it } from 'node:test';
 import type { OutboxRow, TurnRow } from '../../../src/core/contract/rows.js';
 import { ByteReader } from '../../../src/local/journal/codec/byte-reader.js';
 import { ByteWriter } from '../../../src/local/journal/codec/byte-writer.js';
-import { readContentInside, readItem, readWholeItem, writeItem, writeWholeItem } from '../../../src/local/journal/codec/item-codec.js';
+import {
+  readContentInside,
+  readItem,
+  readWholeItem,
+  writeItem,
+  writeWholeItem,
+} from '../../../src/local/journal/codec/item-codec.js';
 import { keyOf, readRow, type SimpleRow, seedOf, writeRow } from '../../../src/local/journal/codec/row-codec.js';
 import { newItem } from '../../support/builders.js';
 import { contentOf, itemRow } from './rows.js';
@@ -66,7 +72,11 @@ describe('S662: the principal in a row', () => {
 
   for (const size of [10, 600])
     it(`of an item with ${size} bytes comes back, between what was there before and the content`, () => {
-      const plain = itemRow(3, { content: contentOf('x'.repeat(size)), idempotencyKey: 'i', after: [{ queue: 'q', itemId: 'a' }] });
+      const plain = itemRow(3, {
+        content: contentOf('x'.repeat(size)),
+        idempotencyKey: 'i',
+        after: [{ queue: 'q', itemId: 'a' }],
+      });
       const row = { ...plain, principal: NAME };
       const seed = seedOf('items', row.seq);
       const { content } = plain;
