@@ -75,13 +75,13 @@ export function roomMemoryFull(limit: number, calls: number): Refusal {
 
 /** `auth.per_client.turns` (S657). */
 export function clientTurns(principal: string, limit: number): Refusal {
-  const description = `${principal} holds as many turns as auth.per_client.turns allows: ${limit}; end a turn of ${principal}, or try again later`;
+  const description = `${principal} may hold ${limit} turns at once (auth.per_client.turns), and holds as many; end one of these turns, then try again`;
   return { kind: 'limit', subject: 'auth.per_client.turns', limit, description, retryAfter: RETRY_SOON };
 }
 
 /** `auth.per_client.memory_bytes` (S660). */
 export function clientMemoryFull(principal: string, limit: number): Refusal {
-  const description = `what ${principal} holds uses the ${limit} bytes that auth.per_client.memory_bytes allows; finish or discard items of ${principal}, or try again later`;
+  const description = `${principal} may hold ${limit} bytes (auth.per_client.memory_bytes), and would hold more; finish or discard items of ${principal}, then try again`;
   return { kind: 'memory_full', subject: 'auth.per_client.memory_bytes', limit, description, retryAfter: RETRY_SOON };
 }
 
