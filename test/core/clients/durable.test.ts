@@ -92,11 +92,11 @@ describe('S663: follow-ups to another partition', () => {
     const source = new Lives(HERE, true, { number: SOURCE, of: 4 });
     const target = new Lives(THERE, true, { number: TARGET, of: 4 });
     for (const lives of [source, target]) lives.flush();
-    const ack = (queue: string) => {
+    const ack = (...queues: readonly string[]) => {
       submitAs(source.stage, undefined, [{ key: 'k' }]);
       const item = newItem({ key: 'next', itemId: 'id', payload: new Uint8Array(600) });
-      const followUp: FollowUp = { queue, item, target: TARGET };
-      return source.stage.ack('a', { ...turn(source.stage), followUps: [followUp], ...ADA }).value;
+      const followUps: readonly FollowUp[] = queues.map((queue) => ({ queue, item, target: TARGET }));
+      return source.stage.ack('a', { ...turn(source.stage), followUps, ...ADA }).value;
     };
     const deliver = () => {
       const call = new Call<DeliverAnswer>();
@@ -124,6 +124,27 @@ describe('S663: follow-ups to another partition', () => {
     assert.deepEqual(heldIn(source.stage, 'ada'), [0, 0]);
     const more = submitAs(target.stage, 'ada', [{ key: 'm' }], { queue: 'other' });
     assert.deepEqual(bound(more), ['memory_full', BYTES, 500, 1_000]);
+  });
+
+  it('stay charged where some of a parcel are not taken, and where it goes elsewhere', () => {
+    const { source, ack, deliver } = scene();
+    ack('none', 'other');
+    source.flush();
+    assert.equal(deliver().refusal.kind, 'no_such_queue');
+    const { stage } = source;
+    const [parcel] = stage.core.parcelsFor(TARGET);
+    assert.ok(stage.core.notTaken(TARGET, parcel?.stamp ?? 0, 'none', stage.now));
+    recount(stage.core.inside, stage.now);
+    const [, bytes] = heldIn(stage, 'ada');
+    assert.ok(bytes > 2 * weight && bytes < 3 * weight + 1_000);
+    assert.ok(stage.core.sendElsewhere(TARGET, () => 3, stage.now));
+    recount(stage.core.inside, stage.now);
+    assert.deepEqual(heldIn(stage, 'ada'), [0, bytes]);
+    source.flush();
+    assert.deepEqual(
+      stage.core.parcelsFor(3).map(({ principal }) => principal),
+      ['ada'],
+    );
   });
 
   it('stay charged as dead letters of a queue that is not there, and when they are sent again', () => {

@@ -77,6 +77,10 @@ describe('S659: what is charged to a principal', () => {
     assert.deepEqual(stage.held('ada'), [0, COSTS.caller + 'k'.length + 'worker'.length + 1]);
     caller.cancel();
     assert.deepEqual(stage.held('ada'), [0, 0]);
+    stage.enQueue('short', { queue: 'other', key: 'k', wait: 0, ticket: 't', ...ADA });
+    assert.deepEqual(stage.held('ada'), [0, COSTS.caller + 'k'.length + 'short'.length]);
+    stage.enQueue('not so short', { queue: 'other', key: 'k', wait: 0, ticket: 't', ...ADA });
+    assert.deepEqual(stage.held('ada'), [0, COSTS.caller + 'k'.length + 'not so short'.length]);
   });
 
   it('at_most_once: an item is charged as long as it is in its turn, also when it comes back', () => {

@@ -92,6 +92,9 @@ describe('S657: a call that would bring a turn too many is refused', () => {
       assert.equal(stage.held('ada')[0], 1, name);
       end(name, token);
       assert.deepEqual(stage.held('ada'), [0, 0], name);
+      // An idle key must not keep alive what is forgotten.
+      const { phase, spare } = stage.core.inside.queues.get('q')?.lanes.get(name) ?? {};
+      assert.ok(phase?.at === 'HELD' || (spare !== undefined && spare.account === undefined), name);
     }
   });
 

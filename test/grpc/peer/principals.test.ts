@@ -1,7 +1,7 @@
 /** S663: a gateway names to the home who asks, and the home bounds by its own settings. Over the real codec. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AckAnswer, AcquireAnswer, Calls, EnQueueAnswer, SubmitAnswer } from '../../../src/coordinator.js';
+import type { AckAnswer, AcquireAnswer, AcquireRequest, Calls, EnQueueAnswer, SubmitAnswer } from '../../../src/coordinator.js';
 import { portOf } from '../../access/principals.js';
 import { ackRequest, acquireRequest, enQueueRequest, newItem, type SettingsChange } from '../../support/builders.js';
 import { Call } from '../../support/call.js';
@@ -34,9 +34,9 @@ class Scene {
     return this.#ask((call) => calls.acquire(acquireRequest(), call));
   }
 
-  ack(calls: Calls, key: string, token: number, size: number): Call<AckAnswer> {
+  ack(calls: Calls, key: string, token: number, size: number, next?: AcquireRequest): Call<AckAnswer> {
     const followUps = [{ queue: 'q', item: newItem({ key: 'f', payload: new Uint8Array(size) }) }];
-    return this.#ask((call) => calls.ack(ackRequest({ key, token, followUps, next: acquireRequest() }), call));
+    return this.#ask((call) => calls.ack(ackRequest({ key, token, followUps, next }), call));
   }
 
   #ask<T>(ask: (call: Call<T>) => unknown): Call<T> {
@@ -60,6 +60,7 @@ describe('S663: bounds of a principal at the home, asked over a link', () => {
     const there = portOf(scene.stage.home, 'ada').calls;
     assert.equal(scene.enQueue(scene.ada, 'a').value.decision, 'accept');
     assert.deepEqual(subject(scene.enQueue(scene.ada, 'b')), TURNS);
+    assert.deepEqual(subject(scene.enQueue(scene.ada, 'b', { maxWait: 5_000 })), TURNS);
     assert.deepEqual(subject(scene.enQueue(there, 'b')), TURNS, 'at the home itself, too');
     assert.equal(scene.enQueue(portOf(scene.stage.remote, 'bob').calls, 'b').value.decision, 'accept');
     scene.submit(scene.stage.home, 0);
@@ -73,9 +74,18 @@ describe('S663: bounds of a principal at the home, asked over a link', () => {
     const [delivery] = scene.acquire(scene.ada).value.deliveries;
     assert.ok(delivery !== undefined);
     const { key, token } = delivery.turn;
-    assert.equal(scene.ack(scene.ada, key, token, 2_600).value.next?.deliveries.length, 1);
+    assert.equal(scene.ack(scene.ada, key, token, 2_600, acquireRequest()).value.next?.deliveries.length, 1);
     assert.deepEqual(subject(scene.submit(scene.ada, 300)), BYTES, 'the follow-up is held');
     assert.deepEqual(subject(scene.enQueue(scene.ada, 'z')), TURNS, 'the next is held');
+  });
+
+  it('count the follow-ups of an Ack without a next', () => {
+    const scene = new Scene(BOUNDS);
+    scene.submit(scene.stage.home, 0).value;
+    const [delivery] = scene.acquire(scene.ada).value.deliveries;
+    assert.ok(delivery !== undefined);
+    scene.ack(scene.ada, delivery.turn.key, delivery.turn.token, 2_600).value;
+    assert.deepEqual(subject(scene.submit(scene.ada, 300)), BYTES);
   });
 
   it('bound nobody whom the gateway does not name, as those of before', () => {
