@@ -135,7 +135,7 @@ export class PermittedCalls<C extends Calls = Calls> implements Calls {
     return isFull ? { ...next, wait: 0 } : next;
   }
 
-  /** What it brings is charged to the principal, whatever the request says. */
+  /** The work that the call brings is charged to the principal; a name in the request does not count. */
   #inOwnName<R extends { readonly ticket: string | undefined; readonly principal?: string | undefined }>(
     request: R,
   ): R {

@@ -152,7 +152,7 @@ describe('members of a cluster with rights', needs([REDIS]), () => {
     // That nobody was anybody stands in the whole audit of the home, which the next test reads.
   });
 
-  it('S663: the home bounds what a principal holds there, by its own settings, whoever was asked', async () => {
+  it('S663: the home bounds what a principal holds there, by its own settings, also for calls to another member', async () => {
     const { client } = shared();
     const ops = await client('ops');
     const submit = (itemId: string, size: number) =>

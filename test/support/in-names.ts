@@ -1,4 +1,4 @@
-/** Calls of several principals, and of nobody, in turns: whatever they bring is charged to somebody else each time. */
+/** Calls of several principals, and of nobody, one after the other: each call is charged to the next principal. */
 import type { Calls } from '../../src/coordinator.js';
 
 const NAMES = ['ada', 'bob', undefined, 'ada', 'cyd'] as const;

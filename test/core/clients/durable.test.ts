@@ -110,7 +110,7 @@ describe('S663: follow-ups to another partition', () => {
   }
   const weight = 256 + 600 + 'id'.length + 'next'.length;
 
-  it('are charged to who acknowledged: on their way, after a restart, and where they arrive, whatever is held there', () => {
+  it('are charged to who acknowledged: on their way, after a restart, and where they arrive, also beyond the bound', () => {
     const { source, target, ack, deliver } = scene();
     ack('other');
     assert.deepEqual(heldIn(source.stage, 'ada'), [0, weight + TURN_COST]);

@@ -29,7 +29,7 @@ function turn(stage: Charged, principal?: string) {
 }
 
 describe('S659: what is charged to a principal', () => {
-  it('an item with its key from its Submit to its end, whoever works on it', () => {
+  it('an item with its key from its Submit to its end, also while another principal works on it', () => {
     const stage = new Charged();
     submitAs(stage, 'ada', [{ key: 'key', itemId: 'one', payload: payload(1_000) }]);
     const weight = 256 + 1_000 + 'one'.length + 'key'.length;

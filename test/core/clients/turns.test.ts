@@ -208,7 +208,7 @@ describe('S658: who waits for a turn that would be one too many waits no longer'
     assert.equal(own.value.decision, 'accept', 'in the place of a turn of its own');
   });
 
-  it('whoever watches learns that the caller left', () => {
+  it('WatchEvents reports that the caller left', () => {
     const stage = two();
     stage.core.watching = true;
     const holder = tokenOf(stage.enQueue('h', { key: 'k', ...BOB }));

@@ -101,7 +101,7 @@ describe('S663: bounds of a principal at the home, asked over a link', () => {
 });
 
 describe('S664: nobody chooses whom its work is charged to', () => {
-  it('whatever a request says, the access check writes who it is', () => {
+  it('the access check overwrites a name in the request', () => {
     const scene = new Scene(BOUNDS);
     assert.equal(scene.enQueue(scene.ada, 'a', { principal: 'bob' }).value.decision, 'accept');
     assert.deepEqual(subject(scene.enQueue(scene.ada, 'b', { principal: 'bob' })), TURNS);
