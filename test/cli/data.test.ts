@@ -390,7 +390,9 @@ describe('keyturn data import', () => {
     await data('export', '--data-dir', from, '--output', file);
     const into = join(await temporaryFolder(t), 'data');
     assert.equal((await data('import', file, '--data-dir', into)).exitCode, 0);
-    const items = (await contentsIn(into)).flatMap((row) => (row.table === 'items' && row.state === 'open' ? [row] : []));
+    const items = (await contentsIn(into)).flatMap((row) =>
+      row.table === 'items' && row.state === 'open' ? [row] : [],
+    );
     assert.deepEqual(
       items.map(({ principal }) => principal),
       ['ada', undefined],

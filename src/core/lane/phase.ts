@@ -47,8 +47,10 @@ export function hold(state: CoreState, lane: Lane, turn: Turn): void {
 export function release(state: CoreState, turn: Turn): void {
   const { lane, parked, epoch } = turn;
   const { queue } = lane;
-  turn.account?.change(-costOfTurn(turn), -1);
-  turn.account = undefined;
+  if (turn.account !== undefined) {
+    turn.account.change(-costOfTurn(turn), -1);
+    turn.account = undefined;
+  }
   // A turn that ended must not keep the items it carried.
   if (turn.assignment.kind === 'items') turn.assignment = PLAIN_CALLER;
   state.wheel.cancel(lane);

@@ -10,15 +10,18 @@ import type { CoreState } from './state.js';
  * @param ended the account of a turn that ends first
  */
 export function lacksTurn(state: CoreState, account: Account | undefined, ended?: Account): Refusal | undefined {
+  // Asked of every turn: without `auth` this is all.
+  if (account === undefined) return undefined;
   const limit = state.settings.perClient?.turns;
-  if (limit === undefined || account === undefined) return undefined;
+  if (limit === undefined) return undefined;
   const turns = account.held.turns - (ended === account ? 1 : 0);
   return turns < limit ? undefined : clientTurns(account.principal, limit);
 }
 
 /** Why the principal may not hold so many bytes more. `undefined`: it may. Work that needs no memory is never refused. */
 export function lacksOwnMemory(state: CoreState, account: Account | undefined, bytes: number): Refusal | undefined {
+  if (account === undefined) return undefined;
   const limit = state.settings.perClient?.memoryBytes;
-  if (limit === undefined || account === undefined || bytes <= 0) return undefined;
+  if (limit === undefined || bytes <= 0) return undefined;
   return account.held.bytes + bytes <= limit ? undefined : clientMemoryFull(account.principal, limit);
 }

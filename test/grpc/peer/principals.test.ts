@@ -1,7 +1,14 @@
 /** S663: a gateway names to the home who asks, and the home bounds by its own settings. Over the real codec. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AckAnswer, AcquireAnswer, AcquireRequest, Calls, EnQueueAnswer, SubmitAnswer } from '../../../src/coordinator.js';
+import type {
+  AckAnswer,
+  AcquireAnswer,
+  AcquireRequest,
+  Calls,
+  EnQueueAnswer,
+  SubmitAnswer,
+} from '../../../src/coordinator.js';
 import { portOf } from '../../access/principals.js';
 import { ackRequest, acquireRequest, enQueueRequest, newItem, type SettingsChange } from '../../support/builders.js';
 import { Call } from '../../support/call.js';
