@@ -183,6 +183,7 @@ export class RestoredTurns {
     turn.handed = row.handed === 'kept' ? 'kept' : 'given';
     if (row.handed === 'known') turn.answers = Number.POSITIVE_INFINITY;
     turn.fromBefore = true;
+    turn.account = state.accounts.of(row.principal);
     lane.spare = turn;
     state.varyingBytes += textsOfTurn(turn);
     install(state, lane, turn);

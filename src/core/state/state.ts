@@ -7,6 +7,7 @@ import { Random } from '../structures/random.js';
 import { ResultLedger } from '../structures/retention-cache.js';
 import { Timer, TimingWheel } from '../structures/timing-wheel.js';
 import { type TokenPartition, Tokens } from '../structures/tokens.js';
+import { Accounts } from './accounts.js';
 import { Dependencies } from './dependencies.js';
 import { COSTS, heldBytes, textsOfTurn } from './held.js';
 import type { KeptRoom } from './kept-room-timer.js';
@@ -59,6 +60,8 @@ export class CoreState {
   readonly results: ResultLedger;
   readonly dispatchTickets = new DispatchTickets();
   readonly leaders = new Leaders();
+  /** What each principal holds here. */
+  readonly accounts = new Accounts();
   readonly dependencies: Dependencies = new Dependencies(this);
   /** What goes to other partitions, and what came from them. */
   readonly outgoing = new Outgoing();
