@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { MAIN } from '../../support/main.js';
 import type { Cleanup } from '../keyturn-process.js';
+import { ShellHere } from '../shell-here.js';
 
 export interface LeadOptions {
   readonly address: string;
@@ -19,6 +20,22 @@ export function lastFirst(t: Cleanup): Cleanup {
     for (const task of tasks) await task();
   });
   return { after: (task) => void tasks.unshift(task) };
+}
+
+interface LedScript {
+  readonly address: string;
+  /** Unset: that of the test. */
+  readonly cwd?: string;
+  /** `$NAME` for the script. */
+  readonly name: string;
+  readonly options: readonly string[];
+  readonly script: string;
+}
+
+/** The same in this process, for what is no matter of processes: group `g`, a script of the shell. */
+export function leadHere(cleanup: Cleanup, { address, cwd = '.', name, options, script }: LedScript): ShellHere {
+  const words = ['lead', '--address', address, '--group', 'g', ...options];
+  return new ShellHere(cleanup, [...words, '--', 'sh', '-c', `cd '${cwd}'; export NAME='${name}'; ${script}`]);
 }
 
 export class LeadShell {
