@@ -1,5 +1,5 @@
 /** What the other files take for helm and kubernetes-validate says what these programs say, each command a process of its own. */
-import { deepEqual, rejects } from 'node:assert/strict';
+import { deepEqual, equal, rejects } from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -49,6 +49,8 @@ describe('commands that share a process', needs([HELM, HELM_LINES, VALIDATE]), (
       shared?.map(({ code }) => code === 0),
       [true, false, false, false],
     );
+    const changed = file('right.yaml', `${service}specs: {}\n`);
+    equal((await run(VALIDATE, changed)).code, 1, 'it is read again');
   });
 
   it('fail when that process ends, with what it said; the next one starts it again', async () => {
