@@ -28,14 +28,21 @@ interface LedScript {
   readonly cwd?: string;
   /** `$NAME` for the script. */
   readonly name: string;
+  /** Variables for it. */
+  readonly env?: Readonly<Record<string, string>>;
   readonly options: readonly string[];
   readonly script: string;
 }
 
 /** The same in this process, for what is no matter of processes: group `g`, a script of the shell. */
-export function leadHere(cleanup: Cleanup, { address, cwd = '.', name, options, script }: LedScript): ShellHere {
+export function leadHere(
+  cleanup: Cleanup,
+  { address, cwd = '.', name, env = {}, options, script }: LedScript,
+): ShellHere {
   const words = ['lead', '--address', address, '--group', 'g', ...options];
-  return new ShellHere(cleanup, [...words, '--', 'sh', '-c', `cd '${cwd}'; export NAME='${name}'; ${script}`]);
+  const variables = Object.entries({ NAME: name, ...env }).map(([variable, value]) => `${variable}=${value}`);
+  const there = ['sh', '-c', 'cd "$0" && exec env "$@"', cwd, ...variables];
+  return new ShellHere(cleanup, [...words, '--', ...there, 'sh', '-c', script]);
 }
 
 export class LeadShell {
