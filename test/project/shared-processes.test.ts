@@ -13,6 +13,7 @@ const REACHES: readonly (readonly [pattern: RegExp, example: string])[] = [
   [/^(?:before|after|beforeEach|afterEach)\(/m, 'before(async () => {'],
   // These are written so that this file does not match.
   [/\/in-process\.js'/, "from '../cli/in-process\u002ejs'"],
+  [/\bprocess\.emit\(/, "process.emit\u0028'SIGINT')"],
   [/\bprocess\.(?:env\b.*\]? = |chdir\(|exitCode = )/, "process.chdir\u0028'/')"],
 ];
 

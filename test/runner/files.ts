@@ -30,7 +30,6 @@ export const SHARED_ROOMS: readonly string[] = [
 export const SHARED_FILES: ReadonlySet<string> = new Set(
   [
     'architecture',
-    'cli/bulk',
     'cli/output',
     'cli/replay/ledger',
     'cli/replay/readers',
