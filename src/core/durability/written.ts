@@ -25,7 +25,7 @@ export function written(state: CoreState, changes: Changes, batch: Batch): void 
     item.headers = undefined;
     const less = before - weightOfItem(item);
     if (isKept(item)) state.payloadBytes -= less;
-    else if (item.phase.at === 'handed_out') state.varyingBytes -= less;
+    else if (item.phase.at === 'handed_out') state.chargedBytes -= less;
     else continue;
     item.account?.change(-less);
   }

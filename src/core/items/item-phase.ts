@@ -218,12 +218,12 @@ function charge(state: CoreState, item: Item): void {
 /** `times` -1: as much is given back. */
 function chargeHandedOut(state: CoreState, item: Item, times: 1 | -1): void {
   const weight = weightOfItem(item);
-  state.varyingBytes += times * weight;
+  state.chargedBytes += times * weight;
   item.account?.change(times * (weight + item.lane.key.length));
 }
 
 function chargeLetter(state: CoreState, { account }: Item, bytes: number): void {
-  state.varyingBytes += bytes;
+  state.chargedBytes += bytes;
   account?.change(bytes);
 }
 

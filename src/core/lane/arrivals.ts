@@ -336,7 +336,7 @@ function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now:
 /** The caller that comes with the ticket has what it stands for. */
 function rename(state: CoreState, known: Caller | Turn, { consumerId }: Arrival): void {
   const more = consumerId.length - known.consumerId.length;
-  state.varyingBytes += more;
+  state.chargedBytes += more;
   known.account?.change(more);
   known.consumerId = consumerId;
 }

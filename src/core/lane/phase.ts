@@ -167,7 +167,7 @@ export function beganBefore(lane: Lane, since: number): void {
  * between the arrival that made it and the decision about that arrival.
  */
 export function countNew(state: CoreState, lane: Lane): void {
-  state.varyingBytes += COSTS.lane + lane.key.length;
+  state.chargedBytes += COSTS.lane + lane.key.length;
   lane.queue.states.add(STATES.INIT, 1);
 }
 

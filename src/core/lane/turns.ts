@@ -114,13 +114,13 @@ export function newTurn(
   const turn = lane.spare;
   if (turn === undefined) {
     lane.spare = new Turn(lane, token, assignment, consumerId, ticket, lease, now, latestEnd, epoch);
-    state.varyingBytes += textsOfTurn(lane.spare);
+    state.chargedBytes += textsOfTurn(lane.spare);
     lane.spare.account = account;
     return lane.spare;
   }
   // Most keys go on with the worker that they had.
   const isSame = turn.consumerId === consumerId && turn.assignment === assignment;
-  if (!isSame) state.varyingBytes -= textsOfTurn(turn);
+  if (!isSame) state.chargedBytes -= textsOfTurn(turn);
   turn.begin(token, now, epoch);
   turn.assignment = assignment;
   turn.consumerId = consumerId;
@@ -128,7 +128,7 @@ export function newTurn(
   turn.account = account;
   turn.lease = lease;
   turn.clear(latestEnd);
-  if (!isSame) state.varyingBytes += textsOfTurn(turn);
+  if (!isSame) state.chargedBytes += textsOfTurn(turn);
   return turn;
 }
 

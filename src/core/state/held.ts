@@ -51,7 +51,7 @@ export const COSTS = Object.freeze({
 interface Holding {
   readonly payloadBytes: number;
   readonly roomBytes: number;
-  readonly varyingBytes: number;
+  readonly chargedBytes: number;
   readonly results: Readonly<Record<'bytes' | 'nameBytes' | 'size' | 'named' | 'numbered', number>>;
   readonly spareSettlements: { readonly bytes: number };
   readonly dispatchTickets: { readonly bytes: number };
@@ -64,7 +64,7 @@ export function heldBytes(state: Holding): number {
   return (
     state.payloadBytes +
     state.roomBytes +
-    state.varyingBytes +
+    state.chargedBytes +
     state.spareSettlements.bytes +
     state.dispatchTickets.bytes +
     state.outgoing.laneBytes +

@@ -53,7 +53,7 @@ export function startWaiting(state: CoreState, call: WaitingCall, due?: number):
   come(state, call);
   setOf(call)?.add(call);
   state.waiting[call.kind] += 1;
-  state.varyingBytes += costOfCall(call);
+  state.chargedBytes += costOfCall(call);
   if (call.kind !== 'await_item') call.account?.change(ownCostOfCall(call));
   if (due !== undefined) state.wheel.schedule(call, due);
 }
@@ -62,7 +62,7 @@ export function startWaiting(state: CoreState, call: WaitingCall, due?: number):
 export function stopWaiting(state: CoreState, call: WaitingCall): boolean {
   if (setOf(call)?.delete(call) !== true) return false;
   state.waiting[call.kind] -= 1;
-  state.varyingBytes -= costOfCall(call);
+  state.chargedBytes -= costOfCall(call);
   if (call.kind !== 'await_item') call.account?.change(-ownCostOfCall(call));
   state.wheel.cancel(call);
   go(state, call);
