@@ -46,6 +46,26 @@ describe('S600: what would hold more than limits.memory_bytes is refused', () =>
     strictEqual(tooLarge.queue()?.liveTurns, 0);
   });
 
+  it('an Await that waits, to the byte', () => {
+    const submitted = () => {
+      const stage = stageWith(10_000);
+      stage.submit('s', [{ itemId: 'i', key: 'k' }]);
+      return held(stage);
+    };
+    const more = COSTS.await_item + 2 * 'i'.length;
+    for (const [room, fits] of [
+      [more, true],
+      [more - 1, false],
+    ] as const) {
+      const stage = stageWith(submitted() + room);
+      stage.submit('s', [{ itemId: 'i', key: 'k' }]);
+      const call = stage.awaitItem('a', 'i', HOUR);
+      if (fits) ok(call.open);
+      else full(call);
+      held(stage);
+    }
+  });
+
   it('a caller, an Acquire and an Await that would wait, but not what is answered at once', () => {
     const stage = stageWith(TURN + 600, { waitingPerKey: 'unlimited' });
     stage.enQueue('worker');

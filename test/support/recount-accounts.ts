@@ -22,7 +22,7 @@ export function recountAccounts(state: CoreState, weightOf: (item: Item) => numb
     sum.bytes += bytes;
     found.set(account.principal, sum);
   };
-  const itemCost = (item: Item) => weightOf(item) + item.lane.key.length;
+  const itemCost = (item: Item) => weightOf(item) - (item.lastError?.length ?? 0) + item.lane.key.length;
   for (const queue of state.queues.values()) {
     for (const item of queue.items.scan()) add(item.account, itemCost(item));
     for (const { item, key, destination } of queue.deadLetters.values()) {

@@ -18,7 +18,8 @@ import { tooSoon } from '../lane/arrivals.js';
 import { catchUpItems } from '../lane/current-lanes.js';
 import { isFull } from '../lane/room.js';
 import type { Account } from '../state/accounts.js';
-import { COSTS, keysOf, TURN_COST } from '../state/held.js';
+import { lacksOwnMemory } from '../state/client-bounds.js';
+import { COSTS, costOfCall, keysOf, ownCostOfCall, TURN_COST } from '../state/held.js';
 import { roomKept } from '../state/kept-room.js';
 import { STATES } from '../state/lane-states.js';
 import { memoryLeft } from '../state/memory-budget.js';
@@ -290,13 +291,15 @@ export function waitForRoom(
   now: number,
 ): RoomWaiter | undefined {
   const bytes = heldBy(request);
-  const refusal = mayNotWait(state, 'room', keysOf(request.items), bytes);
+  const waiter = new RoomWaiter(queue, request, reply, bytes, state.accounts.of(request.principal));
+  // Of items that are known, or will be declined, it holds more than it needs.
+  const own = lacksOwnMemory(state, waiter.account, ownCostOfCall(waiter));
+  const refusal = own ?? mayNotWait(state, 'room', costOfCall(waiter), bytes);
   if (refusal !== undefined) {
     countRejected(queue, refusal);
     state.effects.push({ kind: 'refuse', to: reply, refusal }, queue.tellsLate);
     return undefined;
   }
-  const waiter = new RoomWaiter(queue, request, reply, bytes, state.accounts.of(request.principal));
   startWaiting(state, waiter, after(now, request.waitForRoom));
   // The end of the step notes what the first one lacks.
   if (queue.roomWaiters.size === 1) state.roomDirty.add(queue);

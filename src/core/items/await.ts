@@ -6,6 +6,7 @@
 
 import type { AwaitAnswer, AwaitRequest, Reply } from '../contract/model.js';
 import { DRAINING } from '../contract/refusals.js';
+import { COSTS } from '../state/held.js';
 import { AwaitWaiter, Item, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { mayNotWait, startWaiting, stopWaiting } from '../state/wait-list.js';
@@ -35,7 +36,7 @@ export function awaitItem(
     state.effects.push({ kind: 'refuse', to: reply, refusal: DRAINING }, queue.tellsLate);
     return undefined;
   }
-  const refusal = mayNotWait(state, 'await_item', 2 * request.itemId.length);
+  const refusal = mayNotWait(state, 'await_item', COSTS.await_item + 2 * request.itemId.length);
   if (refusal !== undefined) {
     queue.counters.rejected[refusal.kind === 'memory_full' ? 'memory_full' : 'limit'] += 1;
     state.effects.push({ kind: 'refuse', to: reply, refusal }, queue.tellsLate);

@@ -21,7 +21,7 @@ import { DeadLetter, type Entry, GONE, Item, type ItemPhase, type Lane, type Que
 import type { CoreState } from '../state/state.js';
 import type { Stored } from '../state/stored.js';
 import type { Line } from '../structures/line.js';
-import { weightOfItem } from './content.js';
+import { ownWeightOfItem, weightOfItem } from './content.js';
 
 const WAITING: ItemPhase = Object.freeze({ at: 'waiting' });
 const IN_FLIGHT: ItemPhase = Object.freeze({ at: 'in_flight' });
@@ -210,16 +210,14 @@ function bury(state: CoreState, item: Item, letter: DeadLetter): void {
 
 /** It is held from now on. */
 function charge(state: CoreState, item: Item): void {
-  const weight = weightOfItem(item);
-  state.payloadBytes += weight;
-  item.account?.change(weight + item.lane.key.length);
+  state.payloadBytes += weightOfItem(item);
+  item.account?.change(ownWeightOfItem(item));
 }
 
 /** `times` -1: as much is given back. */
 function chargeHandedOut(state: CoreState, item: Item, times: 1 | -1): void {
-  const weight = weightOfItem(item);
-  state.chargedBytes += times * weight;
-  item.account?.change(times * (weight + item.lane.key.length));
+  state.chargedBytes += times * weightOfItem(item);
+  item.account?.change(times * ownWeightOfItem(item));
 }
 
 function chargeLetter(state: CoreState, { account }: Item, bytes: number): void {
@@ -268,9 +266,8 @@ export function endHandedOut(state: CoreState, { changes, counters }: Queue, ite
 
 /** Its payload is no longer kept: Submits that wait for room may fit now (S100). */
 function release(state: CoreState, queue: Queue, item: Item): void {
-  const weight = weightOfItem(item);
-  state.payloadBytes -= weight;
-  item.account?.change(-weight - item.lane.key.length);
+  state.payloadBytes -= weightOfItem(item);
+  item.account?.change(-ownWeightOfItem(item));
   // Its id and its key may be done now, of which a batch may name either.
   markRoom(state, queue);
   markAllRoom(state, 'memory', 'dependencies');

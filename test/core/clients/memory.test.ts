@@ -15,6 +15,14 @@ function small(change: SettingsChange = {}): Charged {
   return new Charged({ ...change, perClient: { memoryBytes: LIMIT } });
 }
 
+/** Of one item with a payload of this size, as often as it is sent again. */
+function sendAndFinish(stage: Charged, itemId: string, size: number) {
+  const item = { key: 'k', itemId, payload: payload(size) };
+  submitAs(stage, 'ada', [item]);
+  stage.ack('w', turn(stage, 'ada'));
+  return item;
+}
+
 const payload = (size: number) => new Uint8Array(size);
 
 /** As much as she may hold, nearly. */
@@ -28,6 +36,17 @@ function turn(stage: Charged, principal?: string) {
   return { key: delivery.turn.key, token: delivery.turn.token };
 }
 
+describe('S660: a Submit that would wait for room', () => {
+  it('is refused for all that it would hold meanwhile, also of items that are known', () => {
+    const stage = small({ queues: { q: { maxWaiting: 1 } } });
+    const known = ['a', 'b'].map((id) => sendAndFinish(stage, id, LIMIT / 2));
+    submitAs(stage, 'bob', [{ key: 'first' }]);
+    assert.deepEqual(bound(submitAs(stage, 'ada', [{ key: 'new' }, ...known], { waitForRoom: 60_000 })), FULL);
+    assert.deepEqual(stage.held('ada'), [0, 0]);
+    assert.equal(submitAs(stage, 'ada', [{ key: 'new' }, ...known.slice(1)], { waitForRoom: 60_000 }).open, true);
+  });
+});
+
 describe('S659: what is charged to a principal', () => {
   it('an item with its key from its Submit to its end, also while another principal works on it', () => {
     const stage = new Charged();
@@ -38,7 +57,8 @@ describe('S659: what is charged to a principal', () => {
     assert.deepEqual(stage.held('ada'), [0, weight]);
     assert.deepEqual(stage.held('bob'), [1, TURN_COST + 'key'.length + 'w'.length]);
     stage.nack('w', { key, token, error: 'why not' });
-    assert.deepEqual(stage.held('ada'), [0, weight + 'why not'.length]);
+    // Whoever works on it writes the error.
+    assert.deepEqual(stage.held('ada'), [0, weight]);
     assert.deepEqual(stage.held('bob'), [0, 0]);
     stage.pass(60_000);
     stage.ack('w', turn(stage, 'bob'));
@@ -50,10 +70,10 @@ describe('S659: what is charged to a principal', () => {
     submitAs(stage, 'ada', [{ key: 'key', itemId: 'one' }]);
     const [, weight] = stage.held('ada');
     stage.nack('w', { ...turn(stage), kind: 'dead_letter', error: 'no' });
-    assert.deepEqual(stage.held('ada'), [0, weight + 2 + COSTS.letter + 'key'.length]);
+    assert.deepEqual(stage.held('ada'), [0, weight + COSTS.letter + 'key'.length]);
     atOnce(stage.core.redrive(ALL, 1_000, () => stage.now));
     stage.carry();
-    assert.deepEqual(stage.held('ada'), [0, weight + 2]);
+    assert.deepEqual(stage.held('ada'), [0, weight]);
     stage.nack('w', { ...turn(stage), kind: 'dead_letter' });
     atOnce(stage.core.discardDead(ALL, 1_000, () => stage.now));
     stage.carry();

@@ -1,5 +1,6 @@
 /** Redrive: dead letters go back to their lines, and wait for each other again. */
 
+import { tellDependants } from '../../admission/dependants.js';
 import type { Changed, ItemChoice } from '../../contract/item-choice.js';
 import type { AfterRef } from '../../contract/model.js';
 import { putBack } from '../../items/item-phase.js';
@@ -41,6 +42,7 @@ export function* redrive(
   const most = mostOf(choice);
   for (const together of yield* inSteps(queue, groups, slices.size)) {
     if (done >= most) break;
+    yield* allTold(state, slices);
     const step = together.flat();
     done += sendAll(state, queue, step, slices.clock());
     const back = goingBack(queue, step, byId);
@@ -54,6 +56,17 @@ export function* redrive(
     yield;
   }
   return { done, chosen: chosen.length, asOf };
+}
+
+/**
+ * Items hear first of all that has ended. One that goes back could not be told from those that have not heard yet of the death
+ * of what it waits for again: after a restart it would die of that.
+ */
+function* allTold(state: CoreState, { size, clock }: Slices): Generator<undefined, void> {
+  while (state.dependencies.hasNews) {
+    tellDependants(state, size, clock());
+    yield;
+  }
 }
 
 /** Groups the chosen by lane, in the order of the first of each: those of a key together, each keyless one for itself. */
@@ -138,10 +151,18 @@ function goingBack(queue: Queue, step: Group, chosen: ReadonlyMap<string, Chosen
     const one = chosen.get(id);
     return one !== undefined && !back.has(id) && letterOf(queue, one) !== undefined;
   };
-  for (let before = -1; before !== back.size; ) {
-    before = back.size;
-    for (const [id, item] of back) if (awaitedIn(queue, item).some(isLeft)) back.delete(id);
+  const waiting = new Map<string, string[]>();
+  const staying: string[] = [];
+  for (const [id, item] of back) {
+    for (const awaited of awaitedIn(queue, item)) {
+      const others = waiting.get(awaited);
+      if (isLeft(awaited)) staying.push(id);
+      else if (others === undefined) waiting.set(awaited, [id]);
+      else others.push(id);
+    }
   }
+  // It grows meanwhile.
+  for (const id of staying) if (back.delete(id)) staying.push(...(waiting.get(id) ?? []));
   return back;
 }
 

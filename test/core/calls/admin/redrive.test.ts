@@ -157,6 +157,31 @@ describe('redrive of a key whose later letter waits for another key', () => {
   });
 });
 
+describe('redrive while others have not heard of a death', () => {
+  it('S630: what goes back hears of it no more, after a restart neither', () => {
+    const lives = new Lives({ queues: { [QUEUE]: { durable: true } } });
+    lives.stage.submit('p', [{ itemId: 'z', key: 'z' }]);
+    // More than one step tells.
+    lives.stage.submit(
+      'p',
+      Array.from({ length: 2_500 }, (_, at) => after(`x${at}`, 'z')),
+    );
+    lives.flush();
+    dies(lives.stage, 'z');
+    assert.equal(lives.stage.core.inside.dependencies.hasNews, true);
+    const choice = { ...ALL, itemIds: ['z', 'x0', 'x1'] };
+    assert.equal(okay(atOnce(lives.stage.core.redrive(choice, 1_000, () => lives.stage.now))), 3);
+    lives.flush();
+    lives.restart();
+    lives.stage.pass(1_000);
+    assert.deepEqual(
+      ['z', 'x0', 'x1'].map((key) => stateOf(lives.stage, key)),
+      ['READY', 'DELAY', 'DELAY'],
+    );
+    recount(lives.stage.core.inside, lives.stage.now);
+  });
+});
+
 describe('a letter of a durable queue', () => {
   const DEATHS: Readonly<Record<string, (lives: Lives) => void>> = {
     'that was written while it waited': (lives) => {

@@ -24,8 +24,11 @@ final class TlsWords {
     private static final Pattern OF_THE_CLIENT =
             Pattern.compile("certificate required|bad certificate|unknown ca|certificate unknown|handshake failure|certificate expired");
     private static final Pattern NO_HOST = Pattern.compile("unable to resolve host", Pattern.CASE_INSENSITIVE);
-    /** A call whose time ended before there was a connection to send it over, in the channel's words. */
-    private static final Pattern NOT_SENT = Pattern.compile("waiting_for_connection|ClientCall started after");
+    /** A call waited for a connection, or for the name of the host, in the channel's words. */
+    private static final Pattern NOT_CONNECTED =
+            Pattern.compile("waiting_for_connection|^Deadline (CallOptions|Context) was exceeded", Pattern.CASE_INSENSITIVE);
+    /** Its time was over before it began: it says nothing of the connection. */
+    private static final Pattern NOT_BEGUN = Pattern.compile("ClientCall started after");
     private static final String OVER_TLS = "no connection over TLS: ";
     private static final int DEEPEST = 20;
 
@@ -42,7 +45,7 @@ final class TlsWords {
 
     /** Null: it is not about a connection that did not come about. */
     static KeyturnException explained(Status status, String address, TlsSettings tls, boolean hasStood, TlsProbe probe) {
-        if (status.getCode() == Status.Code.DEADLINE_EXCEEDED) return overdue(status, address);
+        if (status.getCode() == Status.Code.DEADLINE_EXCEEDED) return overdue(status, address, hasStood);
         if (status.getCode() != Status.Code.UNAVAILABLE) return null;
         String all = textOf(status);
         boolean isClosedAtOnce = isClosedAtOnce(status, hasStood);
@@ -59,8 +62,10 @@ final class TlsWords {
         return "cannot reach " + address + ": " + why;
     }
 
-    private static KeyturnException overdue(Status status, String address) {
-        return NOT_SENT.matcher(textOf(status)).find() ? Failures.tooLate(Failures.noAnswerYet(address)) : null;
+    private static KeyturnException overdue(Status status, String address, boolean hasStood) {
+        String all = textOf(status);
+        boolean isNotThere = NOT_CONNECTED.matcher(all).find() || (!hasStood && NOT_BEGUN.matcher(all).find());
+        return Failures.tooLate(isNotThere ? Failures.noAnswerYet(address) : null);
     }
 
     private static KeyturnException closedPlain(String address, TlsProbe probe) {
