@@ -10,6 +10,9 @@ const AT_ONCE_MS = 1_000;
 /** ms until a place among those that wait may be free; nothing better is known. */
 const RETRY_SOON = 1_000;
 
+/** What a principal holds is bounded by the core (`core/state/client-bounds.ts`). */
+type CallBounds = Partial<Pick<ClientBounds, 'callsPerSecond' | 'waiting' | 'watches'>>;
+
 export class Allowance {
   readonly #asks: Pace;
   readonly #settles: Pace;
@@ -27,7 +30,7 @@ export class Allowance {
       callsPerSecond = Number.POSITIVE_INFINITY,
       waiting = Number.POSITIVE_INFINITY,
       watches = Number.POSITIVE_INFINITY,
-    }: ClientBounds,
+    }: CallBounds,
     private readonly whose: string,
     private readonly now: () => number,
   ) {

@@ -49,7 +49,7 @@ export class PermittedCalls<C extends Calls = Calls> implements Calls {
   enQueue(request: EnQueueRequest, reply: Reply<EnQueueAnswer>): Waiting {
     if (!this.#asks(reply, request.wait !== 0) || !this.#may('consume', request.queue, reply)) return undefined;
     const its = this.#counted(new PlainReply(reply, plainEnQueue));
-    return waitingOf(its, this.calls.enQueue(this.#withOwnTicket(request), its));
+    return waitingOf(its, this.calls.enQueue(this.#inOwnName(request), its));
   }
 
   deQueue(request: DeQueueRequest, reply: Reply<DeQueueAnswer>): void {
@@ -64,13 +64,13 @@ export class PermittedCalls<C extends Calls = Calls> implements Calls {
     const may = this.#may('produce', request.queue, reply) && this.#mayWaitFor(request.items, reply);
     if (!may || !this.#areIdsClear('items', request.items, reply)) return undefined;
     const its = this.#counted(new PlainReply(reply, plainSubmit));
-    return waitingOf(its, this.calls.submit(request, its));
+    return waitingOf(its, this.calls.submit({ ...request, principal: this.principal.name }, its));
   }
 
   acquire(request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
     if (!this.#asks(reply, request.wait > 0) || !this.#mayAcquire(request, reply)) return undefined;
     const its = this.#counted(reply);
-    return waitingOf(its, this.calls.acquire(this.#withOwnTicket(request), its));
+    return waitingOf(its, this.calls.acquire(this.#inOwnName(request), its));
   }
 
   ack(request: AckRequest, reply: Reply<AckAnswer>): Waiting {
@@ -78,10 +78,14 @@ export class PermittedCalls<C extends Calls = Calls> implements Calls {
     for (const { queue } of request.followUps) if (!this.#may('produce', queue, reply)) return undefined;
     if (request.followUps.length > 0 && !this.#mayFollow(request.followUps, reply)) return undefined;
     const { next } = request;
-    if (next === undefined) return this.calls.ack(request, new PlainReply(reply, plainAck));
+    const { name: principal } = this.principal;
+    if (next === undefined) {
+      const named = request.followUps.length === 0 ? request : { ...request, principal };
+      return this.calls.ack(named, new PlainReply(reply, plainAck));
+    }
     if (!this.#mayAcquire(next, reply)) return undefined;
     const its = this.#counted(new PlainReply(reply, plainAck));
-    return waitingOf(its, this.calls.ack({ ...request, next: this.#withOwnTicket(this.#nextOf(next)) }, its));
+    return waitingOf(its, this.calls.ack({ ...request, principal, next: this.#inOwnName(this.#nextOf(next)) }, its));
   }
 
   nack(request: NackRequest, reply: Reply<NackAnswer>): void {
@@ -131,8 +135,13 @@ export class PermittedCalls<C extends Calls = Calls> implements Calls {
     return isFull ? { ...next, wait: 0 } : next;
   }
 
-  #withOwnTicket<R extends { readonly ticket: string | undefined }>(request: R): R {
-    return request.ticket === undefined ? request : { ...request, ticket: ownId(this.principal, request.ticket) };
+  /** The work that the call brings is charged to the principal; a name in the request does not count. */
+  #inOwnName<R extends { readonly ticket: string | undefined; readonly principal?: string | undefined }>(
+    request: R,
+  ): R {
+    const { ticket } = request;
+    const { name: principal } = this.principal;
+    return { ...request, principal, ticket: ticket === undefined ? undefined : ownId(this.principal, ticket) };
   }
 
   #mayAcquire({ queues }: AcquireRequest, reply: Reply<never>): boolean {

@@ -42,6 +42,10 @@ export interface ClientBounds {
   readonly waiting: number | undefined;
   /** WatchEvents calls at once. */
   readonly watches: number | undefined;
+  /** Live turns at once. */
+  readonly turns: number | undefined;
+  /** Of items, turns and waiting calls. */
+  readonly memoryBytes: number | undefined;
 }
 
 export interface AccessSettings {

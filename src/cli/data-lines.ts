@@ -53,6 +53,7 @@ export function toItemLine(row: ItemRow, content: Content, progress: ProgressRow
     after: row.after.length === 0 ? undefined : refs(row.after),
     waits_for: progress?.after && refs(progress.after),
     doomed: progress?.dependencyFailed === true ? true : undefined,
+    principal: row.principal,
     fingerprint: row.contentHash,
     attempts: progress?.attempts,
     crashes: progress?.crashes || undefined,
@@ -119,6 +120,7 @@ function readItem(line: LineFields, kind: ItemLine['kind']): ItemLine {
     submittedAt: line.instant('submitted_at'),
     notBefore: line.optional('not_before', () => line.instant('not_before')) ?? 0,
     after: line.optional('after', () => line.refs('after')) ?? [],
+    ...principalIn(line),
     content: {
       headers: line.optional('headers', () => line.headers('headers')),
       payload: line.base64('payload', payloadBytes),
@@ -126,6 +128,12 @@ function readItem(line: LineFields, kind: ItemLine['kind']): ItemLine {
   };
   const contentHash = line.optional('fingerprint', () => line.whole('fingerprint'));
   return { kind, item, contentHash, progress: readProgress(line, kind, item.notBefore) };
+}
+
+/** To whom the item is charged. Absent: to nobody. */
+function principalIn(line: LineFields): Pick<ItemRow, 'principal'> {
+  const principal = line.optional('principal', () => line.text('principal', 1, DEFAULT_LIMITS.idBytes));
+  return principal === undefined ? {} : { principal };
 }
 
 function readProgress(line: LineFields, kind: ItemLine['kind'], notBefore: number): ItemLine['progress'] {

@@ -65,7 +65,14 @@ const JWT: Group<JwtSettings> = {
 };
 
 const MOST_CALLS = 10_000_000;
-const NO_BOUNDS: ClientBounds = { callsPerSecond: undefined, waiting: undefined, watches: undefined };
+const MOST_BYTES = Number.MAX_SAFE_INTEGER;
+const NO_BOUNDS: ClientBounds = {
+  callsPerSecond: undefined,
+  waiting: undefined,
+  watches: undefined,
+  turns: undefined,
+  memoryBytes: undefined,
+};
 const BOUNDS: Group<ClientBounds> = {
   refusals: {},
   table: {
@@ -80,6 +87,14 @@ const BOUNDS: Group<ClientBounds> = {
     watches: {
       kind: optional(count(1, MOST_CALLS), 'none', 1),
       doc: 'WatchEvents calls of a principal at once, tabs of the console among them.',
+    },
+    turns: {
+      kind: optional(count(1, MOST_CALLS), 'none', 1),
+      doc: 'Live turns of a principal at once, of all its connections to this sidecar. In a cluster: turns of the partitions that this sidecar owns.',
+    },
+    memoryBytes: {
+      kind: optional(count(1, MOST_BYTES), 'none', 1),
+      doc: 'Bytes that a principal may hold at this sidecar: its items, dead letters, turns and waiting calls.',
     },
   },
 };
@@ -169,7 +184,7 @@ export const ACCESS_GROUP: Group<AccessSettings> = {
     rights: { kind: rights, doc: 'What each may do. Who is not named may do nothing.' },
     perClient: {
       kind: optional(groupKind(BOUNDS), 'none', NO_BOUNDS),
-      doc: 'How much each principal may ask, so that none takes the time of the others.',
+      doc: 'How much each principal may ask and hold, so that none takes the time or the memory of the others.',
     },
   },
 };

@@ -1,6 +1,6 @@
 /** The configuration: what the file says, then the environment, then the flags, checked as a whole. */
 
-import type { AccessSettings } from '../access/settings.js';
+import type { AccessSettings, ClientBounds } from '../access/settings.js';
 import { DEFAULT_LIMITS, type Limits } from '../core/contract/limits.js';
 import { BUILT_IN_POLICY, type Policy } from '../core/contract/policy.js';
 import { BUILT_IN_KEEPALIVE, type CoordinatorSettings, type SessionKeepalive } from '../core/contract/settings.js';
@@ -154,7 +154,7 @@ export function loadConfig(flags: Flags, env: Environment): Config {
   checkReachable(server, queues, sources);
   checkEnvironment(env, VARIABLES, problems);
   problems.throwIfAny();
-  const coordinator = settingsOf(server, said.limits, inherited, queues);
+  const coordinator = settingsOf(server, said.limits, inherited, queues, access?.perClient);
   const keepalive = Object.freeze(said.sessionKeepalive);
   return freeze(
     { server, tls, access, coordinator, keepalive, isConsoleAskedFor, warnings: problems.warnings },
@@ -345,9 +345,13 @@ function settingsOf(
   limits: Limits,
   defaultPolicy: Policy,
   queues: ReadonlyMap<string, Policy>,
+  bounds: ClientBounds | undefined,
 ): CoordinatorSettings {
   for (const policy of [defaultPolicy, ...queues.values()]) freezePolicy(policy);
-  return Object.freeze({ defaultPolicy, queues, autoCreate, startupHold, limits: Object.freeze(limits) });
+  const settings = { defaultPolicy, queues, autoCreate, startupHold, limits: Object.freeze(limits) };
+  if (bounds === undefined) return Object.freeze(settings);
+  const { turns, memoryBytes } = bounds;
+  return Object.freeze({ ...settings, perClient: Object.freeze({ turns, memoryBytes }) });
 }
 
 function freeze({ server, tls, ...rest }: Omit<Config, 'cluster'>, fields: ClusterFields): Config {

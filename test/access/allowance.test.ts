@@ -13,7 +13,13 @@ import { turnOf, Worker } from '../contract/worker.js';
 import { Call } from '../support/call.js';
 import { portOf } from './principals.js';
 
-const UNBOUND: ClientBounds = { callsPerSecond: undefined, waiting: undefined, watches: undefined };
+const UNBOUND: ClientBounds = {
+  callsPerSecond: undefined,
+  waiting: undefined,
+  watches: undefined,
+  turns: undefined,
+  memoryBytes: undefined,
+};
 
 class Bounded extends Stage {
   constructor() {

@@ -384,6 +384,21 @@ describe('keyturn data import', () => {
     assert.deepEqual([imported.contentHash, imported.after], [contentHash, item.after]);
   });
 
+  it('keeps to whom an item is charged', async (t) => {
+    const from = await filled(t, [FLOOR, { ...itemRow(1), principal: 'ada' }, itemRow(2)]);
+    const file = join(from, 'charged.jsonl');
+    await data('export', '--data-dir', from, '--output', file);
+    const into = join(await temporaryFolder(t), 'data');
+    assert.equal((await data('import', file, '--data-dir', into)).exitCode, 0);
+    const items = (await contentsIn(into)).flatMap((row) =>
+      row.table === 'items' && row.state === 'open' ? [row] : [],
+    );
+    assert.deepEqual(
+      items.map(({ principal }) => principal),
+      ['ada', undefined],
+    );
+  });
+
   it('a line of an item without a fingerprint has that of what is on it', async (t) => {
     const folder = await temporaryFolder(t);
     const directory = join(folder, 'data');

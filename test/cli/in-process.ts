@@ -10,13 +10,18 @@ import type { Flags } from '../../src/config/config.js';
 import { type LogLine, SidecarHere } from '../support/sidecar-here.js';
 import { type Cleanup, type Ended, put, temporaryFolder } from './keyturn-process.js';
 
-interface Output {
-  readonly stdout: string[];
-  readonly stderr: string[];
+export interface Output {
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
 }
 
 /** Output of the command to which the current asynchronous context belongs; the test runner writes outside of it. */
 const outputs = new AsyncLocalStorage<Output>();
+
+/** Runs a command whose output goes there. @returns the exit code */
+export function runWith(output: Output, args: readonly string[]): Promise<number> {
+  return outputs.run(output, () => runCommand(args));
+}
 
 type Done = (error?: Error | null) => void;
 
@@ -28,7 +33,7 @@ function capture(name: keyof Output): void {
     if (output === undefined) {
       return typeof encoding === 'function' ? write(chunk, encoding) : write(chunk, encoding, done);
     }
-    output[name].push(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
+    output[name](typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
     const written = typeof encoding === 'function' ? encoding : done;
     if (written !== undefined) process.nextTick(written);
     return true;
@@ -40,7 +45,7 @@ function capture(name: keyof Output): void {
 capture('stdout');
 capture('stderr');
 // Node writes warnings past the stream.
-process.on('warning', ({ name, message }) => outputs.getStore()?.stderr.push(`(node) ${name}: ${message}\n`));
+process.on('warning', ({ name, message }) => outputs.getStore()?.stderr(`(node) ${name}: ${message}\n`));
 // Settings of the machine are none of the test.
 for (const name of Object.keys(process.env)) if (name.startsWith('KEYTURN_')) delete process.env[name];
 
@@ -60,10 +65,11 @@ export async function command(
   running += 1;
   hasVariables = Object.keys(env).length > 0;
   Object.assign(process.env, env);
-  const output: Output = { stdout: [], stderr: [] };
+  const [stdout, stderr]: [string[], string[]] = [[], []];
+  const output: Output = { stdout: (text) => stdout.push(text), stderr: (text) => stderr.push(text) };
   try {
-    const exitCode = await outputs.run(output, () => runCommand(args));
-    return { exitCode, signal: null, stdout: output.stdout.join(''), stderr: output.stderr.join('') };
+    const exitCode = await runWith(output, args);
+    return { exitCode, signal: null, stdout: stdout.join(''), stderr: stderr.join('') };
   } finally {
     for (const name of Object.keys(env)) delete process.env[name];
     hasVariables = false;

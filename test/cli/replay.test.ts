@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { ReplaySummary } from '../../src/cli/replay/replay-summary.js';
 import { registerReplay } from '../../src/cli/replay.js';
+import { command } from './in-process.js';
 import {
   type Ended,
   keyturn,
@@ -15,10 +16,11 @@ import {
 } from './keyturn-process.js';
 import { refusalOf } from './refusal.js';
 import { assertPromises, classOf, column, isBusy, isIdle, SUMMARY_FIELDS, someTraffic } from './replay/replayed.js';
+import { ShellHere } from './shell-here.js';
 
 const CSV = ['-', '--format', 'csv', '--key', 'k'];
 
-function summaryOf({ stdout, stderr }: Ended): ReplaySummary {
+function summaryOf({ stdout, stderr }: Omit<Ended, 'signal'>): ReplaySummary {
   assert.match(stdout, /^\{.*\}\n$/, `one object on standard output, not ${stdout}${stderr}`);
   // A field that is missing or of another kind fails the assertions that follow.
   const summary: ReplaySummary = JSON.parse(stdout);
@@ -49,7 +51,8 @@ describe('keyturn replay', () => {
   it('a file: one answer per line, one worker per key', async () => {
     const text = someTraffic(300);
     const file = await put(folder, 'path.tsv', text);
-    const ended = await replay([file, '--key', 'path', '--workers', '8', '--work', '5ms', '--json']);
+    const words = [file, '--key', 'path', '--workers', '8', '--work', '5ms', '--json'];
+    const ended = await command(['replay', ...words, '--address', sidecar.address]);
     assert.deepEqual([ended.exitCode, ended.stderr], [0, '']);
     const summary = summaryOf(ended);
     assertPromises(summary, 300);
@@ -72,32 +75,45 @@ describe('keyturn replay', () => {
     }
   });
 
-  for (const [mode, ...transport] of [['enqueue'], ['submit', '--unary']] as const) {
-    const way = [mode, ...transport].join(' ');
-
-    it(`an interrupt gives back all turns and places, and tells what was seen (${way})`, async (t: TestContext) => {
-      const queue = `interrupted-${mode}`;
-      const args = ['replay', ...CSV, '--mode', mode, '--queue', queue, '--workers', '3', ...transport];
-      const running = startKeyturn([...args, '--work', '10m', '--json'], { env, stdin: 'k\na\na\nb\n' });
-      t.after(() => running.child.kill('SIGKILL'));
-      await until('two turns live and one line waits', () => isBusy(sidecar.client, queue));
-      running.child.kill('SIGINT');
-      const ended = await running.ended;
-      assert.equal(ended.exitCode, 130);
-      const { lines, accepted, declined } = summaryOf(ended);
-      assert.deepEqual({ lines, accepted, declined }, { lines: 2, accepted: 2, declined: 0 });
-      assert.match(ended.stderr, /gave 1 line back unprocessed/);
-      assert.equal(await isIdle(sidecar.client, queue), true);
-    });
+  /** In this process, of a file. */
+  async function here(t: TestContext, queue: string, text: string, ...more: readonly string[]): Promise<ShellHere> {
+    const file = await put(folder, `${queue}.csv`, text);
+    const words = ['replay', file, '--format', 'csv', '--key', 'k', '--queue', queue, '--address', sidecar.address];
+    return new ShellHere(t, [...words, '--work', '10m', '--json', ...more]);
   }
 
-  it('a turn that is lost at work makes it fail', async (t: TestContext) => {
-    const args = ['replay', ...CSV, '--queue', 'evicted', '--work', '10m', '--json'];
-    const running = startKeyturn(args, { env, stdin: 'k\nlost\n' });
+  const THREE = 'k\na\na\nb\n';
+
+  /** Of {@link THREE}, of which one waits behind another. */
+  async function assertGivenBack(queue: string, ended: Omit<Ended, 'signal'>): Promise<void> {
+    assert.equal(ended.exitCode, 130);
+    const { lines, accepted, declined } = summaryOf(ended);
+    assert.deepEqual({ lines, accepted, declined }, { lines: 2, accepted: 2, declined: 0 });
+    assert.match(ended.stderr, /gave 1 line back unprocessed/);
+    assert.equal(await isIdle(sidecar.client, queue), true);
+  }
+
+  it('an interrupt gives back all turns and places, and tells what was seen (enqueue)', async (t: TestContext) => {
+    const args = ['replay', ...CSV, '--mode', 'enqueue', '--queue', 'interrupted', '--workers', '3', '--work', '10m'];
+    const running = startKeyturn([...args, '--json'], { env, stdin: THREE });
     t.after(() => running.child.kill('SIGKILL'));
+    await until('two turns live and one line waits', () => isBusy(sidecar.client, 'interrupted'));
+    running.child.kill('SIGINT');
+    await assertGivenBack('interrupted', await running.ended);
+  });
+
+  it('an interrupt gives back all turns and places, and tells what was seen (submit --unary)', async (t: TestContext) => {
+    const running = await here(t, 'interrupted-too', THREE, '--mode', 'submit', '--workers', '3', '--unary');
+    await until('two turns live and one line waits', () => isBusy(sidecar.client, 'interrupted-too'));
+    running.signal('SIGINT');
+    await assertGivenBack('interrupted-too', await running.toTheEnd());
+  });
+
+  it('a turn that is lost at work makes it fail', async (t: TestContext) => {
+    const running = await here(t, 'evicted', 'k\nlost\n');
     const evict = async () => (await sidecar.client.admin.evictHolder('evicted', 'lost')).evicted;
     await until('the holder is evicted', evict);
-    const ended = await running.ended;
+    const ended = await running.toTheEnd();
     assert.equal(ended.exitCode, 1);
     assert.match(ended.stderr, /1 turn got lost while the worker was at work/);
     assert.equal(summaryOf(ended).lines, 1);

@@ -6,6 +6,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { localCoordinator } from '../support/local-coordinator.js';
 import { type Sidecar, startSidecar } from '../support/sidecar.js';
 import { keyturn, type Running, type Serving, serve, startKeyturn, temporaryFolder, until } from './keyturn-process.js';
+import { ShellHere } from './shell-here.js';
 
 const SETTINGS = `
 queues:
@@ -38,8 +39,25 @@ describe('keyturn run', () => {
     for (const task of tasks) await task();
   });
 
-  function run(queue: string, key: string, options: readonly string[], ...command: string[]) {
-    return keyturn(['run', '--queue', queue, '--key', key, ...options, '--', ...command], { env });
+  interface Where {
+    readonly queue?: string;
+    readonly address?: string;
+  }
+
+  /** In this process. */
+  function here(
+    t: TestContext,
+    key: string,
+    options: readonly string[],
+    command: readonly string[],
+    { queue = 'line', address = sidecar.address }: Where = {},
+  ): ShellHere {
+    const words = ['run', '--address', address, '--queue', queue, '--key', key, ...options];
+    return new ShellHere(t, [...words, '--', ...command]);
+  }
+
+  function run(t: TestContext, queue: string, key: string, options: readonly string[], ...command: string[]) {
+    return here(t, key, options, command, { queue }).toTheEnd();
   }
 
   /** Runs a shell script under a turn, and returns when it has said that it is there. */
@@ -48,10 +66,17 @@ describe('keyturn run', () => {
     key: string,
     options: readonly string[],
     script: string,
-    { queue = 'line', address = sidecar.address } = {},
-  ): Promise<Running> {
-    const args = ['run', '--queue', queue, '--key', key, ...options, '--', 'sh', '-c', script];
-    const running = startKeyturn(args, { env: { KEYTURN_ADDRESS: address }, stdin: { open: true } });
+    where: Where = {},
+  ): Promise<ShellHere> {
+    const shell = here(t, key, options, ['sh', '-c', script], where);
+    await shell.said('ready');
+    return shell;
+  }
+
+  /** The same as a process. */
+  async function startedProcess(t: TestContext, key: string, script: string): Promise<Running> {
+    const args = ['run', '--queue', 'line', '--key', key, '--', 'sh', '-c', script];
+    const running = startKeyturn(args, { env, stdin: { open: true } });
     t.after(() => finish(running));
     await said(running, 'ready');
     return running;
@@ -87,26 +112,26 @@ describe('keyturn run', () => {
     t.after(() => sidecar.client.deQueue({ queue, key, token: answer.turn.token }));
   }
 
-  it('passes on exit code, input, output and error, queue, key, token and arguments as they are', async () => {
+  it('passes on exit code, input, output and error, queue, key, token and arguments as they are', async (t: TestContext) => {
     const script = 'cat; echo said >&2; echo "|$KEYTURN_QUEUE|$KEYTURN_KEY|$KEYTURN_TOKEN|$*"; exit 7';
     const command = ['sh', '-c', script, 'sh', '--key', 'x', '-n', '*'];
     const args = ['run', '--queue', 'q', '--key', 'a key', '--', ...command];
     const { exitCode, stdout, stderr } = await keyturn(args, { env, stdin: 'heard' });
     assert.deepEqual([exitCode, stderr], [7, 'said\n']);
     assert.match(stdout, /^heard\|q\|a key\|[1-9]\d*\|--key x -n \*\n$/);
-    const later = await run('q', 'a key', [], 'sh', '-c', 'echo $KEYTURN_TOKEN');
+    const later = await run(t, 'q', 'a key', [], 'sh', '-c', 'echo $KEYTURN_TOKEN');
     assert.equal(later.exitCode, 0);
     assert.ok(Number(later.stdout) > Number(stdout.split('|')[3]), 'a later turn has a larger token');
   });
 
-  it('passes on 128 + n when signal n ended the command', async () => {
-    assert.equal((await run('q', 'killed', [], 'sh', '-c', 'kill -KILL $$')).exitCode, 137);
+  it('passes on 128 + n when signal n ended the command', async (t: TestContext) => {
+    assert.equal((await run(t, 'q', 'killed', [], 'sh', '-c', 'kill -KILL $$')).exitCode, 137);
   });
 
   it('passes on signals, and the exit code that the command makes of them', async (t: TestContext) => {
     const traps = ['TERM', 'INT', 'HUP', 'QUIT', 'USR1'].map((name) => `trap 'echo got ${name}' ${name}`);
     const script = `${traps.join('; ')}; trap 'echo got USR2; exit 12' USR2; ${WAIT_LONG}`;
-    const running = await started(t, 'signals', [], script);
+    const running = await startedProcess(t, 'signals', script);
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const) {
       const heard = said(running, `got ${signal.slice(3)}`);
       running.child.kill(signal);
@@ -118,10 +143,10 @@ describe('keyturn run', () => {
     assert.equal(await held('signals'), false);
   });
 
-  it('says 127 when there is no such command, and 126 when it cannot be run, and keeps no turn', async () => {
-    const missing = await run('line', 'missing', [], 'no-such-command-here');
+  it('says 127 when there is no such command, and 126 when it cannot be run, and keeps no turn', async (t: TestContext) => {
+    const missing = await run(t, 'line', 'missing', [], 'no-such-command-here');
     assert.deepEqual([missing.exitCode, missing.stderr], [127, 'keyturn: no-such-command-here: command not found\n']);
-    const refused = await run('line', 'refused', [], '');
+    const refused = await run(t, 'line', 'refused', [], '');
     assert.equal(refused.exitCode, 126);
     assert.match(refused.stderr, /^keyturn: .{1,120}: cannot be run: .*\n$/);
     assert.deepEqual([await held('missing'), await held('refused')], [false, false]);
@@ -137,8 +162,8 @@ describe('keyturn run', () => {
     const options = ['--kill-after', '10m', '--lease', '10m'];
     const running = await started(t, 'k', options, 'echo ready; read go', { queue: 'q', address });
     server.forceStop();
-    running.child.stdin?.end('go\n');
-    const { exitCode, stderr } = await running.ended;
+    running.type('go\n');
+    const { exitCode, stderr } = await running.toTheEnd();
     assert.match(stderr, /could not be given back/);
     assert.equal(exitCode, 0);
   });
@@ -151,14 +176,13 @@ describe('keyturn run', () => {
         const log = join(folder, key);
         const script = `echo ready; read go; echo 0 in >> ${log}; sleep 0.1; echo 0 out >> ${log}`;
         const holder = await started(t, key, transport, script);
-        const followers: Running[] = [];
+        const followers: ShellHere[] = [];
         for (let n = 1; n <= 2; n++) {
           const script = `echo ${n} in >> ${log}; sleep 0.1; echo ${n} out >> ${log}`;
-          const args = ['run', '--queue', 'line', '--key', key, ...transport, '--', 'sh', '-c', script];
-          followers.push(startKeyturn(args, { env }));
+          followers.push(here(t, key, transport, ['sh', '-c', script]));
           await until(`${n} wait`, async () => (await inLine(key)) === n);
         }
-        holder.child.stdin?.end('go\n');
+        holder.type('go\n');
         await Promise.all([holder, ...followers].map((running) => running.ended));
         const expected = [0, 1, 2].flatMap((n) => [`${n} in`, `${n} out`]);
         assert.deepEqual((await readFile(log, 'utf8')).trimEnd().split('\n'), expected);
@@ -173,8 +197,8 @@ describe('keyturn run', () => {
         await until('it was renewed past its lease', async () => {
           return ((await sidecar.client.admin.explainKey('line', key)).holder?.renewals ?? 0) >= 4;
         });
-        running.child.stdin?.end('go\n');
-        const { exitCode, stdout } = await running.ended;
+        running.type('go\n');
+        const { exitCode, stdout } = await running.toTheEnd();
         assert.deepEqual([exitCode, stdout], [0, 'ready\ndone\n']);
         assert.equal((await next).decision, 'accept');
       });
@@ -186,7 +210,7 @@ describe('keyturn run', () => {
         const script = `trap 'wait; echo stopped; exit 0' TERM; sh -c '${grandchild}' & wait`;
         const running = await started(t, keyOf('evicted'), brief, script);
         assert.equal((await sidecar.client.admin.evictHolder('line', keyOf('evicted'))).evicted, true);
-        const { exitCode, stdout, stderr } = await running.ended;
+        const { exitCode, stdout, stderr } = await running.toTheEnd();
         assert.deepEqual([exitCode, stdout], [76, 'ready\ngrandchild stopped\nstopped\n']);
         // The shell may tell that what it had started was told to end, too.
         assert.equal(
@@ -200,7 +224,7 @@ describe('keyturn run', () => {
         const options = ['--lease', '500ms', ...transport];
         const running = await started(t, 'k', options, WAIT_LONG, { queue: 'q', address });
         server.forceStop();
-        const { exitCode, stderr } = await running.ended;
+        const { exitCode, stderr } = await running.toTheEnd();
         assert.equal(exitCode, 76);
         assert.match(stderr, /was lost \(unreachable\): stopping the command/);
       });
@@ -210,14 +234,14 @@ describe('keyturn run', () => {
   it('kills a command that does not stop when the turn is lost', async (t: TestContext) => {
     const running = await started(t, 'stubborn', ['--kill-after', '200ms'], `trap '' TERM; ${WAIT_LONG}`);
     await sidecar.client.admin.evictHolder('line', 'stubborn');
-    assert.equal((await running.ended).exitCode, 76);
+    assert.equal(await running.ended, 76);
   });
 
   it('says so when the turn was lost and that was not known before the command ended', async (t: TestContext) => {
     const running = await started(t, 'late', ['--unary', '--lease', '1h'], 'echo ready; read go');
     await sidecar.client.admin.evictHolder('line', 'late');
-    running.child.stdin?.end('go\n');
-    const { exitCode, stderr } = await running.ended;
+    running.type('go\n');
+    const { exitCode, stderr } = await running.toTheEnd();
     assert.equal(exitCode, 76);
     assert.match(stderr, /the turn of key late in queue line could not be given back: /);
   });
@@ -231,8 +255,8 @@ describe('keyturn run', () => {
       const { holder } = await sidecar.client.admin.explainKey('brief', 'tied');
       return holder !== undefined && holder.token === first?.token && Date.now() > holder.since + 600;
     });
-    running.child.stdin?.end('go\n');
-    assert.deepEqual((await running.ended).stdout, 'ready\ndone\n');
+    running.type('go\n');
+    assert.deepEqual((await running.toTheEnd()).stdout, 'ready\ndone\n');
     assert.equal((await sidecar.client.admin.explainKey('brief', 'tied')).holder, undefined);
   });
 
@@ -240,7 +264,7 @@ describe('keyturn run', () => {
     it('leaves when the wait is over, and gives its place up', async (t: TestContext) => {
       await busy(t, 'line', 'busy');
       for (const wait of ['0s', '200ms']) {
-        const { exitCode, stdout, stderr } = await run('line', 'busy', ['--wait', wait], 'echo', 'ran');
+        const { exitCode, stdout, stderr } = await run(t, 'line', 'busy', ['--wait', wait], 'echo', 'ran');
         assert.deepEqual([exitCode, stdout], [75, '']);
         assert.match(stderr, /^keyturn: no turn of key busy in queue line within (0ms|200ms): 1 before us\. /);
         assert.equal(await inLine('busy'), 0);
@@ -251,31 +275,39 @@ describe('keyturn run', () => {
     it('says by whom it was declined', async (t: TestContext) => {
       await busy(t, 'q', 'declined');
       await sidecar.client.enQueue({ queue: 'q', key: 'declined', ticket: 'the-second', wait: 0 });
-      const { exitCode, stdout, stderr } = await run('q', 'declined', [], 'echo', 'ran');
+      const { exitCode, stdout, stderr } = await run(t, 'q', 'declined', [], 'echo', 'ran');
       assert.deepEqual([exitCode, stdout], [75, '']);
       assert.equal(stderr, 'keyturn: declined for key declined in queue q: WAITER_EXISTS: the-second stands in\n');
     });
 
+    it('SIGINT ends the wait and gives the place up', async (t: TestContext) => {
+      await busy(t, 'line', 'wait');
+      const running = startKeyturn(['run', '--queue', 'line', '--key', 'wait', '--', 'echo', 'mine'], { env });
+      t.after(() => finish(running));
+      await until('it waits', async () => (await inLine('wait')) === 1);
+      running.child.kill('SIGINT');
+      const { exitCode, stdout } = await running.ended;
+      assert.deepEqual([exitCode, stdout, await inLine('wait')], [130, '', 0]);
+    });
+
     for (const [signal, code] of [
-      ['SIGINT', 130],
       ['SIGTERM', 143],
       ['SIGHUP', 129],
     ] as const) {
       it(`${signal} ends the wait and gives the place up`, async (t: TestContext) => {
         const key = `wait-${signal}`;
         await busy(t, 'line', key);
-        const running = startKeyturn(['run', '--queue', 'line', '--key', key, '--', 'echo', 'mine'], { env });
-        t.after(() => finish(running));
+        const running = here(t, key, [], ['echo', 'mine']);
         await until('it waits', async () => (await inLine(key)) === 1);
-        running.child.kill(signal);
-        const { exitCode, stdout } = await running.ended;
+        running.signal(signal);
+        const { exitCode, stdout } = await running.toTheEnd();
         assert.deepEqual([exitCode, stdout, await inLine(key)], [code, '', 0]);
       });
     }
 
-    it('says that there is no sidecar', async () => {
-      const args = ['run', '--queue', 'q', '--key', 'k', '--address', 'unix:/nowhere/keyturn.sock', '--', 'true'];
-      const { exitCode, stderr } = await keyturn(args);
+    it('says that there is no sidecar', async (t: TestContext) => {
+      const address = 'unix:/nowhere/keyturn.sock';
+      const { exitCode, stderr } = await here(t, 'k', [], ['true'], { queue: 'q', address }).toTheEnd();
       assert.equal(exitCode, 69);
       assert.match(stderr, /^keyturn: no answer from a sidecar at unix:\/nowhere\/keyturn\.sock \(connect ENOENT\)/);
     });

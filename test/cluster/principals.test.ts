@@ -46,17 +46,18 @@ function sharedPair(): () => Pair {
 /** The home itself lets nobody do anything: who asks the gateway is nobody to it. */
 async function pair(t: Cleanup): Promise<Pair> {
   const redis = await TestRedis.start(t);
-  const member = (rights: string, ...more: string[]) => {
+  const member = (access: string, ...more: string[]) => {
     const tokens = join(dirname(yamlFile(t, '')), 'tokens.yaml');
     const lines = Object.entries(TOKENS).map(
       ([name, token]) => `${name}: { sha256: ${createHash('sha256').update(token).digest('hex')} }`,
     );
     writeFileSync(tokens, lines.join('\n'));
-    const settings = `auth: { tokens: ${tokens}, rights: ${rights} }\naudit: stderr\n`;
+    const settings = `auth: { tokens: ${tokens}, ${access} }\naudit: stderr\n`;
     return ServeProcess.start(t, ['--store', redis.url, '--config', yamlFile(t, settings), ...more]);
   };
-  const home = await member('{}', '--cluster-peer-listen', '127.0.0.1:0');
-  const gateway = await member(RIGHTS, '--cluster-weight', '0');
+  const bounds = 'per_client: { memory_bytes: 10000 }';
+  const home = await member(`rights: {}, ${bounds}`, '--cluster-peer-listen', '127.0.0.1:0');
+  const gateway = await member(`rights: ${RIGHTS}`, '--cluster-weight', '0');
   const client = async (token: keyof typeof TOKENS) => {
     const made = connect(await gateway.address('grpc'), { transport: 'unary', token: TOKENS[token] });
     t.after(() => made.close({ timeout: 0 }));
@@ -149,6 +150,19 @@ describe('members of a cluster with rights', needs([REDIS]), () => {
     const [queue] = (await ops.admin.listQueues()).queues;
     deepEqual([queue?.name, queue?.paused], ['bills', false]);
     // That nobody was anybody stands in the whole audit of the home, which the next test reads.
+  });
+
+  it('S663: the home bounds what a principal holds there, by its own settings, also for calls to another member', async () => {
+    const { client } = shared();
+    const ops = await client('ops');
+    const submit = (itemId: string, size: number) =>
+      ops.submit('held', { key: itemId, itemId, payload: new Uint8Array(size) });
+    equal((await submit('large', 8_000)).decision, 'accept');
+    const refused = await submit('more', 3_000).catch((error: unknown) => error);
+    ok(refused instanceof KeyturnError, String(refused));
+    deepEqual([refused.code, refused.reason], ['RESOURCE_EXHAUSTED', 'MEMORY_FULL']);
+    match(refused.message, /ops may hold 10000 bytes \(auth\.per_client\.memory_bytes\)/);
+    equal((await submit('small', 100)).decision, 'accept');
   });
 
   it('the audit of the home names the person, whom the member has let in that was asked, and nobody else', async () => {

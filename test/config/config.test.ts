@@ -278,3 +278,14 @@ test('the configuration cannot be changed', (t) => {
   const queue = coordinator.queues.get('a');
   for (const part of [...parts, queue, queue?.retry, queue?.rate]) assert.ok(Object.isFrozen(part));
 });
+
+test('what each principal may hold reaches the coordinator, and without `auth.per_client` nothing does', (t) => {
+  const auth = (more: string) => `auth: { unix: ada, rights: {}${more} }\nlisten: unix:/run/keyturn.sock\n`;
+  const { coordinator } = load(t, auth(', per_client: { turns: 7, waiting: 3, memory_bytes: 1000000 }'));
+  assert.deepEqual(coordinator.perClient, { turns: 7, memoryBytes: 1_000_000 });
+  assert.deepEqual(load(t, auth(', per_client: { waiting: 3 }')).coordinator.perClient, {
+    turns: undefined,
+    memoryBytes: undefined,
+  });
+  assert.equal(load(t, auth('')).coordinator.perClient, undefined);
+});

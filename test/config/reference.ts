@@ -43,12 +43,12 @@ auth:
   rights:
     orders-worker: [{ queues: [orders, 'orders.*'], may: [produce, consume] }]
     ops: [{ queues: ['*'], groups: ['*'], may: [view, payload, operate] }]
-  per_client: { calls_per_second: 5000, waiting: 1000, watches: 10 }
+  per_client: { calls_per_second: 5000, waiting: 1000, watches: 10, turns: 2000, memory_bytes: 100000000 }
 \`\`\`
 
 - A right names patterns of \`queues\` and of \`groups\` of leaders, in which \`*\` stands for any run of characters, and what its principal \`may\`: ${VERBS.map((verb) => `\`${verb}\``).join(', ')}.
 - Of \`jwt\` \`issuer\` and \`audience\` are the claims \`iss\` and \`aud\` that a signed token must have, \`keys\` is a file with the JWK set of the public keys, \`name\` (\`sub\`) the claim that names the principal.
-- \`per_client\` bounds each principal by itself, over all its connections: calls and commands a second, how many of them wait at once, and how many WatchEvents calls are open. One that is not said bounds nobody.
+- \`per_client\` bounds each principal by itself, over all its connections: calls and commands a second, how many of them wait at once, how many WatchEvents calls are open, how many turns it holds, and how many bytes. One that is not said bounds nobody. In a cluster each sidecar bounds what it holds itself, as the owner of its partitions.
 - Tokens and signed tokens need TLS beyond loopback and sockets, certificates need \`tls.client_ca\`, \`unix\` needs a socket to listen on: else the start is refused. The files of \`tokens\` and \`jwt.keys\` are read again when they change, the settings at the start only.
 
 What each verb allows, what each call needs, how tokens are made and replaced: [SECURITY.md](SECURITY.md).

@@ -34,6 +34,15 @@ test('without a budget everything is played, and nothing is told', () => {
   strictEqual(budget.told, '');
 });
 
+test('what took longest with the language before begins first with the next one', () => {
+  const clock = { now: 0 };
+  const budget = new Budget(undefined, 2, () => clock.now);
+  const [first, second, ...others] = played(budget, clock, 1);
+  for (const [ms, scenario] of [[3, second] as const, [2, first] as const])
+    if (scenario !== undefined) budget.took(scenario, ms);
+  deepStrictEqual(played(budget, clock, 1), [second, first, ...others]);
+});
+
 test('one scenario of each file is played, however short the budget is', () => {
   const clock = { now: 0 };
   const budget = new Budget({ seconds: 1, seed: 7 }, 1, () => clock.now);

@@ -4,17 +4,28 @@
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Cleanup, temporaryFolder } from '../cli/keyturn-process.js';
 
+const ZEROS = Buffer.alloc(65_536);
 const NAMESPACE = ['--user', '--map-root-user', '--mount'] as const;
 /** Says that it is ready, and ends with who started it: its standard input is theirs. */
 const KEEPER = 'mount -t tmpfs -o "$1" none "$2" && echo mounted && exec cat';
 
+let why: string | undefined;
+let isTried = false;
+
 /** Why this machine cannot have one; unset: it can. */
 export function whyNoDevice(): string | undefined {
+  if (!isTried) why = tried();
+  isTried = true;
+  return why;
+}
+
+function tried(): string | undefined {
   try {
     execFileSync('unshare', [...NAMESPACE, 'sh', '-c', 'mount -t tmpfs none "$0"', process.cwd()], { stdio: 'pipe' });
     return undefined;
@@ -52,21 +63,32 @@ export class Device {
 
   /** Nothing is left of it, for anybody. */
   fill(): void {
-    // It ends when there is no room, which is what it is for.
-    this.#run('head -c 1G /dev/zero > "$0/filler" 2>/dev/null; true');
+    this.#write(Number.POSITIVE_INFINITY);
   }
 
   /** Some bytes more of what {@link free} gives back. */
   take(bytes: number): void {
-    this.#run(`head -c ${bytes} /dev/zero >> "$0/filler" 2>/dev/null; true`);
+    this.#write(bytes);
   }
 
   free(): void {
-    this.#run('rm "$0/filler"');
+    rmSync(this.#filler);
   }
 
-  #run(script: string): void {
-    const [program = '', ...words] = this.runBy;
-    execFileSync(program, [...words, 'sh', '-c', script, this.directory], { stdio: 'pipe' });
+  /** As the keeper sees it: in its mount namespace. */
+  get #filler(): string {
+    return join('/proc', String(this.keeper.pid), 'root', this.directory, 'filler');
+  }
+
+  /** So many bytes, or as many as there is room for. */
+  #write(bytes: number): void {
+    const file = openSync(this.#filler, 'a');
+    try {
+      for (let left = bytes; left > 0; ) left -= writeSync(file, ZEROS, 0, Math.min(left, ZEROS.length));
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
+    } finally {
+      closeSync(file);
+    }
   }
 }

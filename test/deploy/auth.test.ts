@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { connect, type Keyturn } from '@keyturn/client';
 import { parseAllDocuments } from 'yaml';
-import { keyturn, ServeProcess } from '../cli/serve-process.js';
+import { command } from '../cli/in-process.js';
+import { ServeProcess } from '../cli/serve-process.js';
 import { yamlFile } from '../config/yaml-file.js';
 import { read } from '../project/repository.js';
 import { MAIN } from '../support/main.js';
@@ -44,7 +45,7 @@ describe('rights in the chart', needs([HELM, VALIDATE]), () => {
     const { config, env } = await release(t, valuesFile('auth.yaml'));
     equal(env['KEYTURN_LISTEN'], '0.0.0.0:7420');
     equal(env['KEYTURN_INSECURE'], 'false', 'strangers are not served');
-    const said = await keyturn(['serve', '--config', config, '--check-config'], env);
+    const said = await command(['serve', '--config', config, '--check-config'], { env });
     equal(`${said.stdout}${said.stderr}`, 'the configuration is fine\n');
   });
 
@@ -53,7 +54,7 @@ describe('rights in the chart', needs([HELM, VALIDATE]), () => {
     // Who listens within the image, listens on every address of the pod.
     equal(env['KEYTURN_CLUSTER_PEER_LISTEN'], '0.0.0.0:7423');
     const check = (variables: Readonly<Record<string, string>>) =>
-      keyturn(['serve', '--config', config, '--check-config'], variables);
+      command(['serve', '--config', config, '--check-config'], { env: variables });
     const { NODE_EXTRA_CA_CERTS: _, ...all } = env;
     const said = await check(all);
     equal(`${said.stdout}${said.stderr}`, 'the configuration is fine\n');
@@ -99,7 +100,7 @@ describe('rights in the chart', needs([HELM, VALIDATE]), () => {
   it('know tokens that Kubernetes projects into pods, as SECURITY.md says', async (t) => {
     const values = blockOfThePage('In Kubernetes', '# values.yaml\nauth');
     const { config, env } = await release(t, yamlFile(t, values));
-    const said = await keyturn(['serve', '--config', config, '--check-config'], env);
+    const said = await command(['serve', '--config', config, '--check-config'], { env });
     equal(`${said.stdout}${said.stderr}`, 'the configuration is fine\n');
     const pod = blockOfThePage('In Kubernetes', '# worker.yaml');
     deepEqual(await complaints(t, pod), []);

@@ -1,7 +1,7 @@
 /** The chart's cluster form: what it renders, and that it refuses before what every pod would refuse at its start. */
 import { deepEqual, equal, match, notEqual } from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { keyturn } from '../cli/serve-process.js';
+import { command } from '../cli/in-process.js';
 import { yamlFile } from '../config/yaml-file.js';
 import { needs } from '../support/needed-program.js';
 import {
@@ -162,8 +162,8 @@ describe('what the sidecar refuses in a cluster', needs([HELM]), () => {
       equal(code, 1, stderr);
       match(stderr, says);
       const store = { KEYTURN_STORE: 'redis://redis', ...env };
-      const said = await keyturn(['serve', '--config', yamlFile(t, file), '--check-config'], store);
-      notEqual(said.code, 0);
+      const said = await command(['serve', '--config', yamlFile(t, file), '--check-config'], { env: store });
+      notEqual(said.exitCode, 0);
       match(said.stderr, sidecar);
     });
   }

@@ -3,7 +3,7 @@ import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict';
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { keyturn } from '../cli/serve-process.js';
+import { command } from '../cli/in-process.js';
 import { yamlFile } from '../config/yaml-file.js';
 import { read } from '../project/repository.js';
 import { needs } from '../support/needed-program.js';
@@ -65,7 +65,7 @@ describe('the chart', needs([HELM, VALIDATE]), () => {
       // The image says that it serves strangers, unless the chart says otherwise.
       match(read('Dockerfile').text, /KEYTURN_INSECURE=true/);
       const inImage = { KEYTURN_INSECURE: 'true', ...Object.fromEntries(own) };
-      const said = await keyturn(['serve', '--config', file, '--check-config'], inImage);
+      const said = await command(['serve', '--config', file, '--check-config'], { env: inImage });
       equal(`${said.stdout}${said.stderr}`.replace(/^warning: listen .*\n/gm, ''), 'the configuration is fine\n');
     });
   }

@@ -4,7 +4,7 @@ import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { parse } from 'yaml';
-import { keyturn } from '../cli/serve-process.js';
+import { command } from '../cli/in-process.js';
 import { yamlFile } from '../config/yaml-file.js';
 import { read } from '../project/repository.js';
 import { needs } from '../support/needed-program.js';
@@ -168,7 +168,7 @@ describe('the sidecar', () => {
 
   it('has settings that the sidecar takes, whose drain fits into the grace period', async (t) => {
     const { text } = read('deploy/kustomize/sidecar/keyturn.yaml');
-    const { stdout } = await keyturn(['serve', '--config', yamlFile(t, text), '--check-config']);
+    const { stdout } = await command(['serve', '--config', yamlFile(t, text), '--check-config']);
     equal(stdout, 'the configuration is fine\n');
     const drain = Number.parseInt(String(at(parse(text), 'drain_timeout')), 10);
     const grace = Number(at(pod, 'terminationGracePeriodSeconds'));

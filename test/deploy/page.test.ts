@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { keyturn } from '../cli/serve-process.js';
+import { command } from '../cli/in-process.js';
 import { yamlFile } from '../config/yaml-file.js';
 import { read } from '../project/repository.js';
 import { needs } from '../support/needed-program.js';
@@ -62,7 +62,7 @@ describe('the page on Kubernetes', needs([HELM, KUSTOMIZE, PROMTOOL, VALIDATE]),
       const sidecar = at(ofKind(all, 'Deployment'), 'spec', 'template', 'spec', 'initContainers', 0);
       equal(at(sidecar, 'name'), 'keyturn');
       const settings = String(at(ofKind(all, 'ConfigMap'), 'data', 'keyturn.yaml'));
-      equal((await keyturn(['serve', '--config', yamlFile(t, settings), '--check-config'])).code, 0);
+      equal((await command(['serve', '--config', yamlFile(t, settings), '--check-config'])).exitCode, 0);
     });
   }
 

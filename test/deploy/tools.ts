@@ -1,13 +1,14 @@
 /** The programs that people give our manifests to, and what they make of them. */
 import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import { ROOT } from '../project/repository.js';
-import { type NeededProgram, pathOf } from '../support/needed-program.js';
+import { find, type NeededProgram, pathOf } from '../support/needed-program.js';
+import { ENVIRONMENT, KeptProgram, type Said } from './kept-program.js';
 
 const GO = 'With Go 1.22 or newer: .ci/go-programs puts it into .cache/bin.';
 
@@ -30,17 +31,33 @@ export const COMPONENT = join(ROOT, 'deploy/kustomize/sidecar');
 /** The oldest that the manifests are for, the one that most have, the newest that the validator knows. */
 const KUBERNETES = ['1.29', '1.33', '1.37'];
 
-export interface Said {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
+/** The same commands, many in one process (`programs/`). Where one is missing each command is a process of its own. */
+export const HELM_LINES: NeededProgram = {
+  name: 'helm-lines',
+  places: [join(ROOT, '.cache/bin/helm-lines')],
+  install: GO,
+};
+const PROGRAMS = join(ROOT, 'test/deploy/programs');
+
+const kept = new Map<NeededProgram, KeptProgram>();
+const helmLines = find(HELM_LINES);
+if ('path' in helmLines) kept.set(HELM, new KeptProgram(helmLines.path));
+const validate = find(VALIDATE);
+if ('path' in validate) {
+  // The Python that has its packages stands beside it.
+  const python = join(dirname(realpathSync(validate.path)), 'python');
+  kept.set(VALIDATE, new KeptProgram(python, [join(PROGRAMS, 'validate-lines.py')]));
 }
 
+/** Many commands of a program share a process where it has a form for that. */
 export function run(program: NeededProgram, args: readonly string[]): Promise<Said> {
+  return kept.get(program)?.run(args) ?? runAlone(program, args);
+}
+
+/** In a process of its own. */
+export function runAlone(program: NeededProgram, args: readonly string[]): Promise<Said> {
   return new Promise((resolve) => {
-    // A home of its own: nobody's settings and plugins.
-    const env = { PATH: process.env['PATH'], HOME: tmpdir() };
-    execFile(pathOf(program), args, { env, maxBuffer: 64 * 1_048_576 }, (error, stdout, stderr) => {
+    execFile(pathOf(program), args, { env: ENVIRONMENT, maxBuffer: 64 * 1_048_576 }, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
       resolve({ code, stdout, stderr });
     });
@@ -131,10 +148,10 @@ export async function folderFor(t: TestContext): Promise<string> {
 export async function complaints(t: TestContext, text: string): Promise<readonly string[]> {
   const file = join(await folderFor(t), 'manifests.yaml');
   await writeFile(file, text);
-  const said = await Promise.all(
-    KUBERNETES.map((version) => run(VALIDATE, ['--strict', '--no-warn', '--quiet', '-k', version, file])),
-  );
-  return said.flatMap(({ code, stdout, stderr }) => (code === 0 ? [] : [`${stdout}${stderr}`.trim()]));
+  const versions = KUBERNETES.flatMap((version) => ['-k', version]);
+  const { code, stdout, stderr } = await run(VALIDATE, ['--strict', '--no-warn', '--quiet', ...versions, file]);
+  if (code === 0) return [];
+  return `${stdout}${stderr}`.trim().split('\n');
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Test files that share a process (`test/runner/files.ts`) leave nothing behind for each other. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import { test } from 'node:test';
-import { APART, chosen, processesOf, sharesProcess } from '../runner/files.js';
+import { APART, chosen, processesOf, SHARED_FILES, sharesProcess } from '../runner/files.js';
 import { type Report, rowsOf, tableOf } from '../runner/report.js';
 import { sources } from './repository.js';
 
@@ -13,6 +13,7 @@ const REACHES: readonly (readonly [pattern: RegExp, example: string])[] = [
   [/^(?:before|after|beforeEach|afterEach)\(/m, 'before(async () => {'],
   // These are written so that this file does not match.
   [/\/in-process\.js'/, "from '../cli/in-process\u002ejs'"],
+  [/\bprocess\.emit\(/, "process.emit\u0028'SIGINT')"],
   [/\bprocess\.(?:env\b.*\]? = |chdir\(|exitCode = )/, "process.chdir\u0028'/')"],
 ];
 
@@ -23,6 +24,14 @@ test('files that share a process set nothing in it that stays', () => {
       REACHES.filter(([pattern]) => pattern.test(text)).map(([pattern]) => `${path}: ${pattern}`),
     );
   deepEqual(found, []);
+});
+
+test('each file that is named is there', () => {
+  const named = [...SHARED_FILES, ...Object.keys(APART)];
+  deepEqual(
+    named.filter((path) => !paths.includes(path)),
+    [],
+  );
 });
 
 test('each pattern finds what it is for', () => {

@@ -26,6 +26,62 @@ export const SHARED_ROOMS: readonly string[] = [
   'wire',
 ].map((room) => `test/${room}/`);
 
+/** The same of files whose rooms start processes: they start none, and take little time. */
+export const SHARED_FILES: ReadonlySet<string> = new Set(
+  [
+    'architecture',
+    'cli/output',
+    'cli/replay/ledger',
+    'cli/replay/readers',
+    'cli/replay/summary',
+    'cli/serve/access',
+    'cli/serve/cluster/agreed-registry',
+    'cli/serve/cluster/own-address',
+    'cli/serve/cluster/spread-log',
+    'cli/serve/cluster-first-look',
+    'cli/serve/cluster-record',
+    'cli/serve/cluster-told',
+    'cli/serve/homeless',
+    'cli/serve/memory-budget',
+    'cli/serve/new-routes',
+    'cli/serve/open-files',
+    'cli/serve/partitions-by-state',
+    'cli/serve/readiness',
+    'cli/serve/unused-keys',
+    'cli/sidecar-errors',
+    'cli/traffic',
+    'clients/cluster/left-out',
+    'cluster/fake-registry',
+    'cluster/fake-store',
+    'cluster/import-cuts',
+    'cluster/postgres-says',
+    'cluster/redis-rights',
+    'cluster/redis-says',
+    'cluster/redis-slots',
+    'cluster/ring',
+    'cluster/rows-ahead',
+    'cluster/store-random',
+    'cluster/zookeeper/codec',
+    'console/server/api',
+    'console/server/events',
+    'console/server/feed',
+    'console/server/login',
+    'console/server/origin',
+    'console/server/page',
+    'console/server/streams',
+    'console/size',
+    'console/words',
+    'crash/ledger',
+    'http/places',
+    'http/server',
+    'local/closing',
+    'local/loop',
+    'local/stats-in-slices',
+    'local/watches',
+    'observability/queue-label',
+  ].map((file) => `test/${file}.test.ts`),
+);
+
 const CERTIFICATES = 'makes its certificates once, in a hook of the whole file';
 const WAITS = 'waits for processes of its own, and would hold up the files behind it';
 
@@ -61,6 +117,7 @@ const MOST_TOGETHER = 12;
 const FIRST = ['test/cluster/', 'test/cli/', 'test/crash/', 'test/clients/', 'test/console', 'test/contract/'];
 
 export function sharesProcess(path: string): boolean {
+  if (SHARED_FILES.has(path)) return true;
   return SHARED_ROOMS.some((room) => path.startsWith(room)) && !Object.hasOwn(APART, path);
 }
 

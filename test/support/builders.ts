@@ -6,6 +6,7 @@ import type {
   CoordinatorSettings,
   DeQueueRequest,
   EnQueueRequest,
+  HoldingBounds,
   Limits,
   ListQueuesRequest,
   NackRequest,
@@ -33,6 +34,7 @@ export interface SettingsChange {
   readonly limits?: Partial<Limits>;
   readonly autoCreate?: boolean;
   readonly startupHold?: number;
+  readonly perClient?: Partial<HoldingBounds>;
 }
 
 /** `q` is named unless the test names its own queues. */
@@ -44,6 +46,7 @@ export function settings(change: SettingsChange = {}): CoordinatorSettings {
     autoCreate: change.autoCreate ?? true,
     startupHold: change.startupHold ?? 0,
     limits: { ...DEFAULT_LIMITS, ...change.limits },
+    ...(change.perClient && { perClient: { turns: undefined, memoryBytes: undefined, ...change.perClient } }),
   };
 }
 

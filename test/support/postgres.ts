@@ -157,8 +157,15 @@ async function asServant(needed: NeededProgram, args: readonly string[]): Promis
   await run(path, all, { env: environment(), cwd: tmpdir() });
 }
 
+let servant: Promise<number> | undefined;
+
+async function numberOfServant(): Promise<number> {
+  const { stdout } = await run('/usr/bin/id', ['-u', SERVANT]);
+  return Number(stdout);
+}
+
 async function ownedByServant(folder: string): Promise<void> {
   if (!isRoot()) return;
-  const { stdout } = await run('/usr/bin/id', ['-u', SERVANT]);
-  await chown(folder, Number(stdout), -1);
+  servant ??= numberOfServant();
+  await chown(folder, await servant, -1);
 }

@@ -15,6 +15,7 @@ export function recountShared(shared: SharedUse, cores: readonly { readonly core
     memoryBytes: 0,
   };
   const leaders = { groups: 0, candidates: 0, watchers: 0 };
+  const principals = new Map<string, { turns: number; bytes: number; cores: number }>();
   const waiting = { caller: 0, acquire: 0, room: 0, await_item: 0 };
   for (const { core } of cores) {
     const { inside } = core;
@@ -29,9 +30,19 @@ export function recountShared(shared: SharedUse, cores: readonly { readonly core
     leaders.groups += inside.leaders.groups.size;
     leaders.candidates += inside.leaders.candidates;
     leaders.watchers += inside.leaders.watchers;
+    for (const { principal, turns, bytes } of inside.accounts.all()) {
+      const held = principals.get(principal) ?? { turns: 0, bytes: 0, cores: 0 };
+      principals.set(principal, {
+        turns: held.turns + turns,
+        bytes: held.bytes + bytes,
+        cores: held.cores + 1,
+      });
+    }
     for (const kind of ['caller', 'acquire', 'room', 'await_item'] as const) waiting[kind] += inside.waiting[kind];
   }
   assert.equal(shared.cores, cores.length);
+  const totals = [...shared.totals].map(([name, total]) => [name, { ...total }] as const);
+  assert.deepEqual(new Map(totals), principals, 'what principals hold in all cores');
   const { use } = shared;
   const seen = { ...use, waiting: { ...use.waiting }, leaders: { ...use.leaders } };
   assert.deepEqual(seen, { ...sum, waiting, leaders });

@@ -25,6 +25,7 @@ import { LOST, type Settlement } from '../../src/core/state/settlement.js';
 import { hasFollowUps, settledTokens, settlementOf } from '../../src/core/state/settlements.js';
 import type { CoreState } from '../../src/core/state/state.js';
 import { isLinked, type Link } from '../../src/core/structures/link.js';
+import { recountAccounts } from './recount-accounts.js';
 import { recountMemory } from './recount-memory.js';
 
 const NO_END = LOST.evicted;
@@ -90,6 +91,7 @@ class Recount {
     this.#outgoing();
     equal(state.payloadBytes, this.#bytes, 'payload bytes');
     equal(state.memoryBytes, recountMemory(state, weightOfItem), 'memory of everything that is held');
+    recountAccounts(state, weightOfItem);
     this.#checkSessions();
     this.#checkTickets();
     this.#checkKeptRoom();

@@ -5,10 +5,14 @@ import type {
   DeliverRequest,
   Refusal,
   Reply,
+  Result,
+  Session,
+  SessionListener,
   SubmitRequest,
 } from '../../src/coordinator.js';
 import { type Core, SharedUse } from '../../src/core/core.js';
 import { HomeCoordinator, type HomeOptions } from '../../src/local/home.js';
+import { InNames } from './in-names.js';
 import { recount } from './recount.js';
 import { recountShared } from './recount-shared.js';
 
@@ -69,6 +73,8 @@ export class RecountedHomes {
 }
 
 class RecountedHome extends HomeCoordinator {
+  readonly #names = new InNames();
+
   constructor(
     settings: CoordinatorSettings,
     options: HomeOptions,
@@ -77,12 +83,18 @@ class RecountedHome extends HomeCoordinator {
     private readonly submits: ((request: SubmitRequest) => SubmitRequest) | undefined,
   ) {
     super(settings, options);
+    this.#names.charge(this);
     const { loop } = this;
     const afterStep = loop.afterStep.bind(loop);
     loop.afterStep = () => {
       afterStep();
       stepped();
     };
+  }
+
+  override openSession(listener: SessionListener): Result<Session> {
+    const opened = super.openSession(listener);
+    return opened.ok ? { ok: true, value: this.#names.charge(opened.value) } : opened;
   }
 
   override deliver(request: DeliverRequest, reply: Reply<DeliverAnswer>): void {

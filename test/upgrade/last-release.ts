@@ -57,7 +57,14 @@ function isShallow(): boolean {
   }
 }
 
+let known: string | undefined;
+
 function commitOf(): string {
+  known ??= foundCommit();
+  return known;
+}
+
+function foundCommit(): string {
   const tags = git('tag', '--merged', 'HEAD^', '--sort=-version:refname', '--list', 'v*').split('\n');
   const tag = tags.find((name) => /^v\d+\.\d+\.\d+$/.test(name));
   return tag === undefined ? read('test/upgrade/last-release').text.trim() : git('rev-parse', `${tag}^{commit}`).trim();

@@ -5,10 +5,11 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { before, describe, type TestContext, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import type { Keyturn } from '@keyturn/client';
 import * as thisClient from '@keyturn/client';
-import { put, temporaryFolder } from '../cli/keyturn-process.js';
+import { command } from '../cli/in-process.js';
+import { type Cleanup, put, temporaryFolder } from '../cli/keyturn-process.js';
 import { keyturn, ServeProcess } from '../cli/serve-process.js';
 import { WorkLedger } from '../cluster/work-ledger.js';
 import { needs } from '../support/needed-program.js';
@@ -39,7 +40,7 @@ describe('S429: the last release and this one', { ...needsLastRelease(), timeout
     return programs.get(version) ?? assert.fail(`no program of the ${version} version`);
   }
 
-  function serve(t: TestContext, version: Version, ...args: string[]): Promise<ServeProcess> {
+  function serve(t: Cleanup, version: Version, ...args: string[]): Promise<ServeProcess> {
     return ServeProcess.start(t, args, {}, program(version).main);
   }
 
@@ -54,51 +55,73 @@ describe('S429: the last release and this one', { ...needsLastRelease(), timeout
     return made;
   }
 
-  for (const [clientVersion, sidecarVersion] of PAIRS) {
-    for (const transport of ['session', 'unary'] as const) {
-      test(`a client of ${clientVersion} works with a sidecar of ${sidecarVersion}, over ${transport}`, async (t) => {
-        const sidecar = await serve(t, sidecarVersion);
-        const client = await clientOf(t, clientVersion, sidecar, { transport });
-        const ledger = new WorkLedger();
-        await submitWave(client, ledger, 1);
-        const { decision } = await client.enQueue({ queue: 'locks', key: 'k', wait: 0 });
-        assert.equal(decision, 'accept');
-        assert.equal((await client.admin.explainKey('locks', 'k')).state, 'PROCESS');
-        assert.equal((await client.admin.evictHolder('locks', 'k')).evicted, true);
-        const outcome = await client.withTurn('locks', 'k', async () => 'kept');
-        assert.equal(outcome.status === 'done' && outcome.value, 'kept');
-        work(client, ledger);
-        await ledger.whenHandled(WAVE);
-        assert.deepEqual(ledger.broken, []);
-        const { queues } = await client.admin.listQueues();
-        assert.deepEqual(
-          queues.map(({ name }) => name),
-          ['bills', 'locks', 'mails', 'orders', 'photos'],
-        );
-      });
-    }
-
-    test(`commands of ${clientVersion} work with a sidecar of ${sidecarVersion}`, async (t) => {
-      const address = await (await serve(t, sidecarVersion)).address('grpc');
-      const run = async (...args: string[]) => {
-        const [command = '', ...rest] = args;
-        const dashes = rest.indexOf('--');
-        const at = ['--address', address];
-        const words = dashes < 0 ? [...rest, ...at] : [...rest.slice(0, dashes), ...at, ...rest.slice(dashes)];
-        const { code, stdout, stderr } = await keyturn([command, ...words], {}, program(clientVersion).main);
-        assert.equal(code, 0, `${args.join(' ')}: ${stderr}`);
-        return stdout;
-      };
-      await run('submit', '--queue', 'q', '--key', 'k', '--item-id', 'i', 'text');
-      assert.match(await run('queues'), /\bq\b/);
-      assert.match(await run('keys', 'q'), /\bk\b/);
-      await run('pause', 'q');
-      assert.match(await run('explain', 'q', 'k'), /paused/);
-      await run('resume', 'q');
-      assert.match(await run('limits', 'q', '--max-in-flight', '3'), /3/);
-      assert.match(await run('run', '--queue', 'r', '--key', 'k', '--', 'echo', 'under the turn'), /under the turn/);
+  /** One sidecar for all tests of a suite. */
+  function shared(version: Version): () => ServeProcess {
+    const tasks: (() => Promise<void> | void)[] = [];
+    let sidecar: ServeProcess | undefined;
+    before(async () => {
+      sidecar = await serve({ after: (task) => void tasks.unshift(task) }, version);
     });
+    after(async () => {
+      for (const task of tasks) await task();
+    });
+    return () => sidecar ?? assert.fail('no test has begun');
   }
+
+  for (const [clientVersion, sidecarVersion] of PAIRS)
+    describe(`${clientVersion} with ${sidecarVersion}`, () => {
+      const sidecarOf = shared(sidecarVersion);
+
+      for (const transport of ['session', 'unary'] as const) {
+        test(`a client of ${clientVersion} works with a sidecar of ${sidecarVersion}, over ${transport}`, async (t) => {
+          const client = await clientOf(t, clientVersion, sidecarOf(), { transport });
+          const ledger = new WorkLedger();
+          await submitWave(client, ledger, 1);
+          const { decision } = await client.enQueue({ queue: 'locks', key: 'k', wait: 0 });
+          assert.equal(decision, 'accept');
+          assert.equal((await client.admin.explainKey('locks', 'k')).state, 'PROCESS');
+          assert.equal((await client.admin.evictHolder('locks', 'k')).evicted, true);
+          const outcome = await client.withTurn('locks', 'k', async () => 'kept');
+          assert.equal(outcome.status === 'done' && outcome.value, 'kept');
+          work(client, ledger);
+          await ledger.whenHandled(WAVE);
+          assert.deepEqual(ledger.broken, []);
+          const { queues } = await client.admin.listQueues();
+          assert.deepEqual(
+            queues.map(({ name }) => name),
+            ['bills', 'locks', 'mails', 'orders', 'photos'],
+          );
+        });
+      }
+
+      test(`commands of ${clientVersion} work with a sidecar of ${sidecarVersion}`, async () => {
+        const address = await sidecarOf().address('grpc');
+        // What this version says needs no process, but for the one that starts a command.
+        const ran = async (words: readonly string[]) => {
+          const { main } = program(clientVersion);
+          if (main !== undefined || words[0] === 'run') return keyturn(words, {}, main);
+          const { exitCode: code, stdout, stderr } = await command(words);
+          return { code, stdout, stderr };
+        };
+        const run = async (...args: string[]) => {
+          const [name = '', ...rest] = args;
+          const dashes = rest.indexOf('--');
+          const at = ['--address', address];
+          const words = dashes < 0 ? [...rest, ...at] : [...rest.slice(0, dashes), ...at, ...rest.slice(dashes)];
+          const { code, stdout, stderr } = await ran([name, ...words]);
+          assert.equal(code, 0, `${args.join(' ')}: ${stderr}`);
+          return stdout;
+        };
+        await run('submit', '--queue', 'q', '--key', 'k', '--item-id', 'i', 'text');
+        assert.match(await run('queues'), /\bq\b/);
+        assert.match(await run('keys', 'q'), /\bk\b/);
+        await run('pause', 'q');
+        assert.match(await run('explain', 'q', 'k'), /paused/);
+        await run('resume', 'q');
+        assert.match(await run('limits', 'q', '--max-in-flight', '3'), /3/);
+        assert.match(await run('run', '--queue', 'r', '--key', 'k', '--', 'echo', 'under the turn'), /under the turn/);
+      });
+    });
 
   test('what a sidecar of the last release would read past is not asked of it: nothing is lost', async (t) => {
     const sidecar = await serve(t, 'last');
@@ -113,13 +136,13 @@ describe('S429: the last release and this one', { ...needsLastRelease(), timeout
       ['discard', ['--dry-run']],
       ['redrive', ['--cause', 'dependency']],
     ] as const) {
-      const { code, stderr } = await keyturn(['dead-letters', act, ...narrow, ...at]);
-      assert.notEqual(code, 0);
+      const { exitCode, stderr } = await command(['dead-letters', act, ...narrow, ...at]);
+      assert.notEqual(exitCode, 0);
       assert.match(stderr, /knows neither filter nor dry run/);
     }
     assert.equal((await client.admin.listDeadLetters({ queue: 'q' })).deadLetters.length, 1);
-    const { code, stdout } = await keyturn(['dead-letters', 'discard', '--yes', ...at]);
-    assert.deepEqual([code, stdout], [0, '1 discarded\n']);
+    const { exitCode, stdout } = await command(['dead-letters', 'discard', '--yes', ...at]);
+    assert.deepEqual([exitCode, stdout], [0, '1 discarded\n']);
   });
 
   test('a data directory goes from the last release to this one, and back while its format is the same', async (t) => {
@@ -167,8 +190,8 @@ describe('S429: the last release and this one', { ...needsLastRelease(), timeout
     const folder = await temporaryFolder(t);
     const printed = await keyturn(['serve', '--print-config'], {}, program('last').main);
     const file = await put(folder, 'keyturn.yaml', printed.stdout);
-    const checked = await keyturn(['serve', '--config', file, '--check-config']);
-    assert.deepEqual([printed.code, checked.code], [0, 0], checked.stderr);
+    const checked = await command(['serve', '--config', file, '--check-config']);
+    assert.deepEqual([printed.code, checked.exitCode], [0, 0], checked.stderr);
   });
 
   test('a cluster is replaced one sidecar after the other, and taken back', needs([REDIS]), async (t) => {

@@ -19,6 +19,8 @@ interface Skipped {
 export class Budget {
   readonly skipped: Skipped[] = [];
   readonly #end: number | undefined;
+  /** ms that a scenario took with the language before. */
+  readonly #took = new Map<Scenario, number>();
   #languagesLeft: number;
 
   /** @param settings unset: there is time for everything */
@@ -31,12 +33,16 @@ export class Budget {
     if (settings !== undefined) this.#end = now() + settings.seconds * 1_000;
   }
 
+  took(scenario: Scenario, ms: number): void {
+    this.#took.set(scenario, ms);
+  }
+
   /** An equal share of the time that is left, for the next language. */
   ofNextLanguage(scenarios: readonly Scenario[]): Share {
     const number = this.#languagesLeft;
     this.#languagesLeft -= 1;
     if (this.settings === undefined || this.#end === undefined)
-      return new Share(longestFirst(scenarios), 0, () => true);
+      return new Share(longestFirst(scenarios, this.#took), 0, () => true);
     const end = this.now() + (this.#end - this.now()) / number;
     const mixed = byLot(scenarios, this.settings.seed + number);
     const first = [...new Map(mixed.map((scenario) => [scenario.file, scenario])).values()];
@@ -89,9 +95,13 @@ class Share {
   }
 }
 
-/** Those with sidecars of their own take longest. Begun last, they would be waited for while nothing else is played. */
-function longestFirst(scenarios: readonly Scenario[]): readonly Scenario[] {
-  return [...scenarios.filter((one) => !mayShare(one)), ...scenarios.filter(mayShare)];
+/**
+ * What takes long and begins last is waited for while nothing else is played. As long as no language has been played, scenarios with
+ * sidecars of their own count as the longest.
+ */
+function longestFirst(scenarios: readonly Scenario[], took: ReadonlyMap<Scenario, number>): readonly Scenario[] {
+  const likely = [...scenarios.filter((one) => !mayShare(one)), ...scenarios.filter(mayShare)];
+  return likely.toSorted((one, other) => (took.get(other) ?? 0) - (took.get(one) ?? 0));
 }
 
 /** A linear congruential generator: what is skipped need be different each time, and nothing more. */

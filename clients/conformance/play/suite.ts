@@ -52,6 +52,7 @@ async function playLanguage(
   const share = budget.ofNextLanguage(scenarios);
   const told = (verdict: Verdict): void => {
     verdicts.set(verdict.scenario, verdict);
+    budget.took(verdict.scenario, verdict.ms);
     onVerdict(verdict);
   };
   const run = async (): Promise<void> => {

@@ -17,6 +17,7 @@ import { itemById } from '../items/item-status.js';
 import { tooSoon } from '../lane/arrivals.js';
 import { catchUpItems } from '../lane/current-lanes.js';
 import { isFull } from '../lane/room.js';
+import type { Account } from '../state/accounts.js';
 import { COSTS, keysOf, TURN_COST } from '../state/held.js';
 import { roomKept } from '../state/kept-room.js';
 import { STATES } from '../state/lane-states.js';
@@ -262,6 +263,19 @@ export function neverFits(
   return undefined;
 }
 
+/** What a principal is charged with for a batch: its items with their keys (S659). */
+export function ownBytesOf({ bytes, keyBytes }: Need): number {
+  return bytes + keyBytes;
+}
+
+/** As {@link neverFits}, of what one principal may hold. */
+export function neverFitsOwn(state: CoreState, account: Account | undefined, need: Need): Refusal | undefined {
+  const limit = state.settings.perClient?.memoryBytes;
+  const bytes = ownBytesOf(need);
+  if (limit === undefined || account === undefined || bytes <= limit) return undefined;
+  return badRequest('items', `${bytes} bytes with their keys, but auth.per_client.memory_bytes is ${limit}`);
+}
+
 /**
  * Lets a Submit wait for room, for `waitForRoom` ms. It is refused at once where too many wait already, or hold too
  * much (LIMIT `waiting_submits`, MEMORY_FULL; S101).
@@ -282,7 +296,7 @@ export function waitForRoom(
     state.effects.push({ kind: 'refuse', to: reply, refusal }, queue.tellsLate);
     return undefined;
   }
-  const waiter = new RoomWaiter(queue, request, reply, bytes);
+  const waiter = new RoomWaiter(queue, request, reply, bytes, state.accounts.of(request.principal));
   startWaiting(state, waiter, after(now, request.waitForRoom));
   // The end of the step notes what the first one lacks.
   if (queue.roomWaiters.size === 1) state.roomDirty.add(queue);

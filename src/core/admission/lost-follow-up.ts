@@ -11,6 +11,7 @@ import { keepOnDisk } from '../items/kept-after-all.js';
 import { noteError } from '../items/last-error.js';
 import { currentOrNewLane } from '../lane/current-lanes.js';
 import { restIfNew } from '../lane/phase.js';
+import type { Account } from '../state/accounts.js';
 import { nameKeyless } from '../state/lane.js';
 import { Item, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
@@ -22,6 +23,7 @@ import { NO_NUMBER } from '../structures/own-id.js';
  * @param why for people
  * @param id under which it is kept if another item has its own
  * @param destination where Redrive sends it; unset: into this queue
+ * @param account what it is charged to; unset: nobody
  */
 export function keepAsLetter(
   state: CoreState,
@@ -31,6 +33,7 @@ export function keepAsLetter(
   id: string,
   now: number,
   destination?: Destination,
+  account?: Account,
 ): void {
   const { key, payload, headers, idempotencyKey, itemId = id } = newItem;
   const own = itemById(queue, itemId, now) === undefined ? itemId : id;
@@ -39,6 +42,7 @@ export function keepAsLetter(
   if (lane.rests !== undefined) state.idle.delete(lane);
   state.itemSeq += 1;
   const item = new Item(lane, own, payload, headers, idempotencyKey, now, state.itemSeq, 0, NO_NUMBER);
+  item.account = account;
   nameKeyless(lane, item);
   lineUp(state, item, undefined);
   noteError(state, item, why.slice(0, state.settings.limits.errorBytes), false);

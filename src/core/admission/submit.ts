@@ -25,6 +25,8 @@ import { currentOrNewLane } from '../lane/current-lanes.js';
 import { restIfNew } from '../lane/phase.js';
 import { resolve } from '../lane/resolve.js';
 import { isFull, placeTakenOver } from '../lane/room.js';
+import type { Account } from '../state/accounts.js';
+import { lacksOwnMemory } from '../state/client-bounds.js';
 import { tell } from '../state/events.js';
 import { nameKeyless } from '../state/lane.js';
 import { giveWay } from '../state/memory-budget.js';
@@ -43,6 +45,8 @@ import {
   type Need,
   needOf,
   neverFits,
+  neverFitsOwn,
+  ownBytesOf,
   waitForRoom,
 } from './capacity.js';
 import { BatchWaits } from './dependants.js';
@@ -69,8 +73,12 @@ export function submit(
   const need = needOf(state, queue, request, now);
   if (!('entries' in need)) return refuse(state, queue, need, reply);
   if (need.wrong !== undefined) return refuse(state, queue, need.wrong, reply);
-  const never = neverFits(state, queue, need);
+  const account = state.accounts.of(request.principal);
+  const never = neverFits(state, queue, need) ?? neverFitsOwn(state, account, need);
   if (never !== undefined) return refuse(state, queue, never, reply);
+  // Waiting for room is waiting for others: what the principal holds itself is for itself to end.
+  const own = lacksOwnMemory(state, account, ownBytesOf(need));
+  if (own !== undefined) return refuse(state, queue, own, reply);
   // A batch that needs no place in the queue (all of it known, declined or replacing another) overtakes nobody.
   const inOrder = queue.roomWaiters.size === 0 || need.entries === 0;
   const lack = lacks(state, queue, need);
@@ -150,7 +158,7 @@ function applyDurably(
 function submitAll(
   state: CoreState,
   queue: Queue,
-  { items }: SubmitRequest,
+  { items, principal }: SubmitRequest,
   need: Need,
   durability: Durability | undefined,
   now: number,
@@ -158,7 +166,8 @@ function submitAll(
   const batch = BatchWaits.of(items);
   // Nothing that the batch does makes an id known but that of an item of it: they need not be looked up once more.
   const submitOne = need.known === 0 ? submitNew : submitItem;
-  const results = items.map((item) => submitOne(state, queue, item, now, batch, durability));
+  const account = state.accounts.of(principal);
+  const results = items.map((item) => submitOne(state, queue, item, now, batch, durability, account));
   batch?.complete(state, now);
   return results;
 }
@@ -169,6 +178,7 @@ function submitAll(
  *
  * @param batch unset: nothing of what arrives with it waits for anything
  * @param durability unset: the queue's
+ * @param account what it is charged to; unset: nobody
  */
 export function submitItem(
   state: CoreState,
@@ -177,6 +187,7 @@ export function submitItem(
   now: number,
   batch: BatchWaits | undefined,
   durability?: Durability,
+  account?: Account,
 ): SubmitResult {
   const { itemId } = item;
   const known = itemId === undefined ? undefined : itemById(queue, itemId, now);
@@ -184,7 +195,7 @@ export function submitItem(
     keepAfterAll(state, queue, itemId, known, durability);
     return accept(queue, itemId, undefined);
   }
-  return submitNew(state, queue, item, now, batch, durability);
+  return submitNew(state, queue, item, now, batch, durability, account);
 }
 
 /**
@@ -198,12 +209,13 @@ function submitNew(
   now: number,
   batch: BatchWaits | undefined,
   durability: Durability | undefined,
+  account: Account | undefined,
 ): SubmitResult {
   const { itemId } = item;
   const lane = currentOrNewLane(state, queue, item.key, now);
   countArrival(lane, now);
   const id = itemId ?? queue.ownIds.idOf(queue.nextNumber);
-  const result = decide(state, lane, item, id, now, batch, durability);
+  const result = decide(state, lane, item, id, now, batch, durability, account);
   if (itemId === undefined) queue.nextNumber += 1;
   if (result.decision === 'decline') {
     batch?.decline(queue.name, result.itemId, result.reason);
@@ -225,6 +237,7 @@ function decide(
   now: number,
   batch: BatchWaits | undefined,
   durability: Durability | undefined,
+  account: Account | undefined,
 ): SubmitResult {
   const { queue, line } = lane;
   const { policy } = queue;
@@ -239,7 +252,7 @@ function decide(
   if (survivor !== undefined) return decline(queue, id, 'waiter_exists', nameOf(survivor));
   const wait = tooSoon(lane, now);
   if (wait !== undefined) return decline(queue, id, 'too_soon', undefined, wait);
-  return keep(state, lane, item, id, full, now, batch, durability);
+  return keep(state, lane, item, id, full, now, batch, durability, account);
 }
 
 /**
@@ -259,6 +272,7 @@ function keep(
   now: number,
   batch: BatchWaits | undefined,
   durability: Durability | undefined,
+  account: Account | undefined,
 ): SubmitResult {
   const { queue } = lane;
   const { payload, headers, idempotencyKey, delay, after: awaited } = newItem;
@@ -266,6 +280,7 @@ function keep(
   const notBefore = delay > 0 ? after(now, delay) : 0;
   const number = newItem.itemId === undefined ? queue.nextNumber : NO_NUMBER;
   const item = new Item(lane, id, payload, headers, idempotencyKey, now, state.itemSeq, notBefore, number);
+  item.account = account;
   nameKeyless(lane, item);
   if (awaited !== undefined) batch?.keep(item, awaited, newItem.afterUnknown);
   if (queue.changes !== undefined) store(queue.changes, item, durability);

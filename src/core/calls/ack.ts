@@ -286,6 +286,7 @@ function apply(
   // The lane's own line goes before a follow-up to the same key, which is an arrival like any other.
   settle(state, turn, finishedWith(request.result), ending, now, by);
   if (plain) return NONE;
+  const account = state.accounts.of(request.principal);
   const batch = BatchWaits.of(itemsOf(request));
   for (const followUp of request.followUps) {
     if (followUp.target !== undefined) {
@@ -293,9 +294,9 @@ function apply(
       continue;
     }
     const queue = findOrMakeQueue(state, followUp.queue, now);
-    if (queue instanceof Queue) followUps.push(submitItem(state, queue, followUp.item, now, batch));
+    if (queue instanceof Queue) followUps.push(submitItem(state, queue, followUp.item, now, batch, undefined, account));
   }
-  sendAway(state, request);
+  sendAway(state, request, account);
   // Dependencies are linked when the whole batch has arrived (S64).
   batch?.complete(state, now);
   keepResults(state, lane, token, ending, followUps);

@@ -35,7 +35,8 @@ export function enQueue(
   const wait = maxWait === undefined ? wanted : Math.min(wanted, maxWait);
   const lane = currentOrNewLane(state, queue, request.key, now);
   const asker = { kind: 'enqueue', reply, stream } as const;
-  return arrive(state, lane, { asker, consumerId, ticket, lease, idempotencyKey, wait, arrivedAt: now }, now);
+  const account = state.accounts.of(request.principal);
+  return arrive(state, lane, { asker, consumerId, ticket, lease, idempotencyKey, wait, arrivedAt: now, account }, now);
 }
 
 function turnAway(
@@ -80,11 +81,12 @@ export function acquire(
   const [queue] = queues;
   if (request.key === undefined || queue === undefined) return dispatch(state, queues, request, asker, now);
   const { consumerId, ticket, lease, wait } = request;
+  const account = state.accounts.of(request.principal);
   const lane = currentOrNewLane(state, queue, request.key, now);
   return arrive(
     state,
     lane,
-    { asker, consumerId, ticket, lease, idempotencyKey: undefined, wait, arrivedAt: now },
+    { asker, consumerId, ticket, lease, idempotencyKey: undefined, wait, arrivedAt: now, account },
     now,
   );
 }

@@ -13,6 +13,7 @@ import { DRAINING, lettersFull } from '../contract/refusals.js';
 import { mostMemoryOf } from '../items/content.js';
 import { hasRoomForLetters } from '../items/dead-letter.js';
 import { catchUpItems } from '../lane/current-lanes.js';
+import type { Account } from '../state/accounts.js';
 import { keepRoom, roomKeptFrom, roomTaken } from '../state/kept-room.js';
 import { BEYOND, giveWay } from '../state/memory-budget.js';
 import { findOrMakeQueue } from '../state/queues.js';
@@ -68,7 +69,7 @@ const ALL = Number.POSITIVE_INFINITY;
 /** All follow-ups of a parcel, or none. @returns why none is */
 function accept(state: CoreState, source: number, parcel: Parcel, now: number, beyond: number): Refusal | undefined {
   if (state.draining) return DRAINING;
-  const plan = new ParcelPlan(state, source, parcel.stamp, now, beyond);
+  const plan = new ParcelPlan(state, source, parcel.stamp, now, beyond, state.accounts.of(parcel.principal));
   for (const { queue: name, item } of parcel.followUps) {
     const queue = findOrMakeQueue(state, name, now);
     if (!(queue instanceof Queue)) return queue;
@@ -114,6 +115,8 @@ class ParcelPlan {
     private readonly stamp: number,
     private readonly now: number,
     private readonly beyond: number,
+    /** Of the Ack: what its follow-ups are charged to. */
+    private readonly account: Account | undefined,
   ) {}
 
   check(followUps: readonly FollowUp[]): Refusal | undefined {
@@ -181,15 +184,16 @@ class ParcelPlan {
 
   /** Precondition: {@link check} found nothing, in this very step. */
   apply(followUps: readonly FollowUp[]): void {
-    const { state, source, now } = this;
+    const { state, source, now, account } = this;
     roomTaken(state, source, now);
     const batch = this.#areApart ? undefined : BatchWaits.of(followUps.map(({ item }) => item));
     for (const [at, { item }] of followUps.entries()) {
       const queue = this.#queueAt(at);
       const wrong = this.#wrong.get(at) ?? (this.#areApart ? this.#wrongAlone(queue, item, at) : undefined);
-      if (wrong !== undefined) keepAsLetter(state, queue, item, wrong, followUpId(this.stamp, at), now);
+      if (wrong !== undefined)
+        keepAsLetter(state, queue, item, wrong, followUpId(this.stamp, at), now, undefined, account);
       else if (this.#areApart) this.#submitAlone(queue, item);
-      else submitItem(state, queue, item, now, batch);
+      else submitItem(state, queue, item, now, batch, undefined, account);
     }
     batch?.complete(state, now);
   }
@@ -206,7 +210,7 @@ class ParcelPlan {
 
   #submitAlone(queue: Queue, item: FollowUp['item']): void {
     const batch = BatchWaits.of([item]);
-    submitItem(this.state, queue, item, this.now, batch);
+    submitItem(this.state, queue, item, this.now, batch, undefined, this.account);
     batch?.complete(this.state, this.now);
   }
 

@@ -60,7 +60,7 @@ export function sendElsewhere(state: CoreState, target: number, targetOf: (follo
   }
   if ((targets.size === 1 && targets.has(target)) || !state.tokens.mayGive(targets.size)) return false;
   drop(state, parcel);
-  for (const [now, some] of targets) addParcel(state, now, parcel.from, some);
+  for (const [now, some] of targets) addParcel(state, now, parcel.from, some, parcel.account);
   return true;
 }
 
@@ -79,14 +79,21 @@ export function notTaken(state: CoreState, target: number, stamp: number, queue:
   if (lost.length === 0 || !(from instanceof Queue) || !hasRoomForLetters(from, lost.length)) return false;
   const rest = parcel.followUps.filter((followUp) => followUp.queue !== queue);
   if (rest.length === 0) drop(state, parcel);
-  else replace(state, parcel, new OutgoingParcel(stamp, target, parcel.from, rest, bytesAway(rest), lanesAway(rest)));
+  else {
+    const { from: queueOfAck, account } = parcel;
+    replace(
+      state,
+      parcel,
+      new OutgoingParcel(stamp, target, queueOfAck, rest, bytesAway(rest), lanesAway(rest), account),
+    );
+  }
   const token = state.tokens.next();
   for (const [at, { item }] of lost.entries()) {
     const { itemId = followUpId(stamp, at) } = item;
     const why = `the follow-up ${itemId} of an item of this queue: there is no queue ${queue}, Redrive sends it there again`;
     // Its own id may be that of the item of the Ack.
     const letter = { ...item, itemId: undefined };
-    keepAsLetter(state, from, letter, why, followUpId(token, at), now, { queue, itemId, target });
+    keepAsLetter(state, from, letter, why, followUpId(token, at), now, { queue, itemId, target }, parcel.account);
   }
   return true;
 }

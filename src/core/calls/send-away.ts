@@ -8,6 +8,7 @@ import type { Destination } from '../contract/parcels.js';
 import { badRequest, MOST_PARCELS, memoryFull, TOKENS_USED_UP, tooManyParcels } from '../contract/refusals.js';
 import { bytesAway, lanesAway } from '../items/content.js';
 import { finish } from '../items/finish.js';
+import type { Account } from '../state/accounts.js';
 import { BEYOND, memoryLeft, STEP_RESERVE } from '../state/memory-budget.js';
 import { OutgoingParcel } from '../state/outgoing.js';
 import type { DeadLetter } from '../state/records.js';
@@ -60,12 +61,18 @@ function tooMany(bytes: number, limit: string): string {
 }
 
 /** Precondition: they can be sent, as {@link cannotSend} found in this very step. */
-export function sendAway(state: CoreState, { queue, followUps }: AckRequest): void {
-  for (const [target, some] of targetsOf(followUps)) addParcel(state, target, queue, some);
+export function sendAway(state: CoreState, { queue, followUps }: AckRequest, account: Account | undefined): void {
+  for (const [target, some] of targetsOf(followUps)) addParcel(state, target, queue, some, account);
 }
 
 /** It waits in its line for the flush, and then for the other partition. */
-export function addParcel(state: CoreState, target: number, from: string, followUps: readonly FollowUp[]): void {
+export function addParcel(
+  state: CoreState,
+  target: number,
+  from: string,
+  followUps: readonly FollowUp[],
+  account: Account | undefined,
+): void {
   const parcel = new OutgoingParcel(
     state.tokens.next(),
     target,
@@ -73,6 +80,7 @@ export function addParcel(state: CoreState, target: number, from: string, follow
     followUps,
     bytesAway(followUps),
     lanesAway(followUps),
+    account,
   );
   state.outgoing.add(parcel);
   state.payloadBytes += parcel.bytes;
@@ -89,7 +97,8 @@ export function sendAgain(state: CoreState, { item, key }: DeadLetter, to: Desti
   const { queue, itemId, target } = to;
   const again = { key, payload, headers, idempotencyKey, itemId, delay: 0, after: undefined } as const;
   finish(state, item, 'discarded', undefined, now);
-  addParcel(state, target, item.lane.queue.name, [{ queue, item: { ...again, afterUnknown: 'refuse' }, target }]);
+  const followUp: FollowUp = { queue, item: { ...again, afterUnknown: 'refuse' }, target };
+  addParcel(state, target, item.lane.queue.name, [followUp], item.account);
   return true;
 }
 

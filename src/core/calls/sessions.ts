@@ -34,7 +34,7 @@ export function openStream(state: CoreState, listener: SessionListener): Result<
   const { sessions } = state.settings.limits;
   if (state.openStreams >= sessions) return { ok: false, refusal: limitRefusal('sessions', sessions) };
   state.openStreams += 1;
-  state.varyingBytes += COSTS.stream;
+  state.chargedBytes += COSTS.stream;
   return { ok: true, value: new Stream(listener) };
 }
 
@@ -148,7 +148,7 @@ function detach(state: CoreState, session: Session | undefined, stream: Stream):
   stream.listener = undefined;
   stream.session = undefined;
   state.openStreams -= 1;
-  state.varyingBytes -= COSTS.stream;
+  state.chargedBytes -= COSTS.stream;
   if (session !== undefined) session.stream = undefined;
 }
 

@@ -41,6 +41,12 @@ export interface TurnRef {
   readonly token: number;
 }
 
+/**
+ * Name of the principal to which the work is charged (S657). No client can choose it: the access check of a sidecar writes
+ * it. `undefined`: there is no `auth`, or the sidecar that was asked is of an older version; nobody is charged.
+ */
+export type PrincipalName = string | undefined;
+
 export interface EnQueueRequest {
   readonly queue: string;
   readonly key: string;
@@ -53,6 +59,7 @@ export interface EnQueueRequest {
   /** Unset: the queue's `lease`. */
   readonly lease: number | undefined;
   readonly idempotencyKey: string | undefined;
+  readonly principal?: PrincipalName;
 }
 
 export type EnQueueAnswer =
@@ -118,6 +125,7 @@ export interface SubmitRequest {
   readonly waitForRoom: number;
   /** Unset: the queue's. */
   readonly durability: Durability | undefined;
+  readonly principal?: PrincipalName;
 }
 
 export type SubmitResult =
@@ -152,6 +160,7 @@ export interface AcquireRequest {
   readonly maxItemsPerTurn: number;
   readonly wait: number;
   readonly lease: number | undefined;
+  readonly principal?: PrincipalName;
 }
 
 export interface DeliveredItem {
@@ -193,6 +202,8 @@ export interface AckRequest {
   readonly next: AcquireRequest | undefined;
   /** Why its follow-ups to other groups can never be accepted there. Only the home of a partition says so. */
   readonly wrong?: Refusal | undefined;
+  /** Follow-ups are charged to it; `next` names its own. */
+  readonly principal?: PrincipalName;
 }
 
 export interface AckAnswer {

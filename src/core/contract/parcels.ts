@@ -1,5 +1,5 @@
 /** What goes from one partition of a cluster to another. */
-import type { FollowUp, ItemState } from './model.js';
+import type { FollowUp, ItemState, PrincipalName } from './model.js';
 
 /** What Acks of one partition want submitted in another one. */
 export interface DeliverRequest {
@@ -17,6 +17,8 @@ export interface Parcel {
   readonly stamp: number;
   /** Each with its id. */
   readonly followUps: readonly FollowUp[];
+  /** Of the Ack. */
+  readonly principal?: PrincipalName;
 }
 
 export interface DeliverAnswer {

@@ -73,6 +73,18 @@ export function roomMemoryFull(limit: number, calls: number): Refusal {
   return { kind: 'memory_full', subject: 'payload_memory_bytes', limit, description, retryAfter: RETRY_SOON };
 }
 
+/** `auth.per_client.turns` (S657). */
+export function clientTurns(principal: string, limit: number): Refusal {
+  const description = `${principal} may hold ${limit} turns at once (auth.per_client.turns), and holds as many; end one of these turns, then try again`;
+  return { kind: 'limit', subject: 'auth.per_client.turns', limit, description, retryAfter: RETRY_SOON };
+}
+
+/** `auth.per_client.memory_bytes` (S660). */
+export function clientMemoryFull(principal: string, limit: number): Refusal {
+  const description = `${principal} may hold ${limit} bytes (auth.per_client.memory_bytes), and would hold more; finish or discard items of ${principal}, then try again`;
+  return { kind: 'memory_full', subject: 'auth.per_client.memory_bytes', limit, description, retryAfter: RETRY_SOON };
+}
+
 /** A follow-up that cannot be an item needs a place among the dead letters. */
 export function lettersFull(queue: string, limit: number): Refusal {
   const description = `queue ${queue} has as many dead letters as max_dead_letters allows: ${limit}`;

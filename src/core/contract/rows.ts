@@ -56,6 +56,8 @@ export interface ItemRow {
   readonly takesRoom: boolean;
   /** Items that had to be done first. Where some had ended when it was written, its `progress` says which are left. */
   readonly after: readonly AfterRef[];
+  /** To whom it is charged; absent: to nobody. */
+  readonly principal?: string;
   /** Bytes of payload, and of header names and values. */
   readonly contentBytes: number;
   /**
@@ -159,6 +161,8 @@ export interface TurnRow extends TokenRow {
   readonly handed: 'kept' | 'given' | 'known';
   /** The session it is tied to. */
   readonly session: string | undefined;
+  /** To whom it is charged; absent: to nobody. */
+  readonly principal?: string;
 }
 
 /** How a turn ended: one of the last 8 of its key. Written over the live one. */
@@ -266,6 +270,8 @@ export interface OutboxRow {
   /** The queue of the Ack. */
   readonly from: string;
   readonly followUps: readonly FollowUp[];
+  /** To whom they are charged; absent: to nobody. */
+  readonly principal?: string;
 }
 
 /** All parcels of another partition up to this stamp are here. Written with what they brought. */

@@ -12,6 +12,14 @@ export interface CoordinatorSettings {
   /** New turns are kept back for this long after the start, ms. */
   readonly startupHold: number;
   readonly limits: Limits;
+  /** `undefined`: no principal has a bound. */
+  readonly perClient?: HoldingBounds | undefined;
+}
+
+/** What one principal may hold at one sidecar (`auth.per_client`). `undefined`: without a bound. */
+export interface HoldingBounds {
+  readonly turns: number | undefined;
+  readonly memoryBytes: number | undefined;
 }
 
 /** How a server finds a client that is silent though its connection stands. Durations in ms. */

@@ -18,6 +18,7 @@ import { catchUp } from '../lane/current-lanes.js';
 import { closedGate } from '../lane/gates.js';
 import { resolve } from '../lane/resolve.js';
 import { startTurn, tellAgain } from '../lane/turns.js';
+import { lacksTurn } from '../state/client-bounds.js';
 import { isHeldBack } from '../state/dependencies.js';
 import { costOfCall } from '../state/held.js';
 import { turnOf } from '../state/lane.js';
@@ -63,7 +64,13 @@ export function dispatch(
     refuseAll(state, queues, asker, full);
     return undefined;
   }
-  const deliveries = again.length > 0 ? again : gather(state, { asker, request, queues, ticket }, now, undefined);
+  const account = state.accounts.of(request.principal);
+  const taker = { asker, request, queues, ticket, account };
+  const deliveries = again.length > 0 ? again : gather(state, taker, now, undefined);
+  if (isRefused(deliveries)) {
+    refuseAll(state, queues, asker, deliveries);
+    return undefined;
+  }
   if (deliveries.length === 0 && state.tokens.areUsedUp) {
     refuse(state, asker, TOKENS_USED_UP, tellLate(queues));
     return undefined;
@@ -74,19 +81,16 @@ export function dispatch(
     answerDeliveries(state, asker, deliveries, late);
     return undefined;
   }
-  return wait(state, queues, request, asker, ticket, now);
+  return wait(state, taker, now);
 }
 
 /** The call begins to wait, unless `waiting_acquires` or `memory_bytes` is reached: then it is refused (I9). */
 function wait(
   state: CoreState,
-  queues: readonly Queue[],
-  request: AcquireRequest,
-  asker: DeliveryAsker,
-  ticket: DispatchTicket | undefined,
+  { asker, request, queues, ticket, account }: Taker,
   now: number,
 ): AcquireWaiter | undefined {
-  const waiter = new AcquireWaiter(asker, request, queues, ticket);
+  const waiter = new AcquireWaiter(asker, request, queues, ticket, account);
   const refusal = mayNotWait(state, 'acquire', costOfCall(waiter) + (ticket === undefined ? 0 : costOfTicket(ticket)));
   if (refusal !== undefined) {
     refuseAll(state, queues, asker, refusal);
@@ -98,7 +102,11 @@ function wait(
   return waiter;
 }
 
-function refuseAll(state: CoreState, queues: readonly Queue[], asker: DeliveryAsker, refusal: Refusal): void {
+export function isRefused(found: Delivery[] | Refusal): found is Refusal {
+  return !Array.isArray(found);
+}
+
+export function refuseAll(state: CoreState, queues: readonly Queue[], asker: DeliveryAsker, refusal: Refusal): void {
   for (const queue of queues) countRejected(queue, refusal);
   refuse(state, asker, refusal, tellLate(queues));
 }
@@ -139,7 +147,7 @@ function comeBack(
 }
 
 /** Who takes turns of dispatch: a call that has just come, or one that waits. */
-type Taker = Pick<AcquireWaiter, 'asker' | 'request' | 'queues' | 'ticket'>;
+type Taker = Pick<AcquireWaiter, 'asker' | 'request' | 'queues' | 'ticket' | 'account'>;
 
 /**
  * Takes turns from the ready lanes of these queues, a queue at a time, as many as the request allows: `maxTurns` turns,
@@ -147,14 +155,22 @@ type Taker = Pick<AcquireWaiter, 'asker' | 'request' | 'queues' | 'ticket'>;
  * large. The gates are asked anew for each turn, because every turn may close one (`rate`, `max_in_flight`).
  *
  * @param waiter the taker, if it waits; unset: a newcomer. A queue where somebody else waits longer is passed over
+ * @returns a refusal: a lane is ready, and the principal of the taker holds as many turns as it may (S658)
  */
-export function gather(state: CoreState, taker: Taker, now: number, waiter: AcquireWaiter | undefined): Delivery[] {
-  const { queues, request } = taker;
+export function gather(
+  state: CoreState,
+  taker: Taker,
+  now: number,
+  waiter: AcquireWaiter | undefined,
+): Delivery[] | Refusal {
+  const { queues, request, account } = taker;
   const deliveries: Delivery[] = [];
   let bytesLeft = state.settings.limits.answerBytes;
   while (deliveries.length < request.maxTurns) {
     const lane = nextReady(state, queues, waiter, now);
     if (lane === undefined) break;
+    const refusal = lacksTurn(state, account);
+    if (refusal !== undefined) return deliveries.length === 0 ? refusal : deliveries;
     const first = lane.line?.head;
     if (deliveries.length > 0 && first instanceof Item && sizeOfItem(first) > bytesLeft) break;
     const items = takeItems(state, lane, request.maxItemsPerTurn, bytesLeft, now);
@@ -254,13 +270,13 @@ function deliver(
   state: CoreState,
   lane: Lane,
   items: readonly Item[],
-  { request, ticket, asker }: Taker,
+  { request, ticket, asker, account }: Taker,
   now: number,
 ): Delivery {
   const done = lane.queue.policy.delivery === 'at_most_once';
   const { consumerId, lease } = request;
   const arrivedAt = waitedSince(items[0], now);
-  const holder = { consumerId, ticket, lease, arrivedAt };
+  const holder = { consumerId, ticket, lease, arrivedAt, account };
   const turn = startTurn(state, lane, { kind: 'items', items, done }, holder, asker.stream, now);
   lane.queue.gave = turn.token;
   const delivery = deliveryView(state, turn, now);

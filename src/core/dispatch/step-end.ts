@@ -17,7 +17,7 @@ import { type AcquireWaiter, Lane, type Queue } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { stopWaiting } from '../state/wait-list.js';
 import { wholeMs } from '../structures/due.js';
-import { comesLate, gather, hasReady } from './dispatch.js';
+import { comesLate, gather, hasReady, isRefused, refuseAll } from './dispatch.js';
 
 /**
  * Lanes started and waiting calls served in one go. A million lanes behind a gate that opens must not hold up
@@ -29,7 +29,8 @@ const NEWS_BUDGET = 1_000;
 
 /** Whether there is anything to be finished. */
 export function isUnfinished(state: CoreState): boolean {
-  return state.dirty.length > 0 || state.roomDirty.size > 0 || state.dependencies.hasNews || isShort(state);
+  const { dirty, roomDirty, dependencies, accounts } = state;
+  return dirty.length > 0 || roomDirty.size > 0 || dependencies.hasNews || accounts.hasEmpty || isShort(state);
 }
 
 /**
@@ -54,6 +55,7 @@ export function finishStep(state: CoreState, now: number): void {
   // Last, when it is known who has not been notified in this step (S112).
   keepUntold(state);
   goOnSoon(state, now);
+  state.accounts.forgetEmpty();
 }
 
 /**
@@ -119,7 +121,9 @@ function start(state: CoreState, lane: Lane, now: number): void {
 /** The waiter takes what it may get from all of its queues, and waits on if that is nothing. */
 function serve(state: CoreState, waiter: AcquireWaiter, now: number): void {
   const deliveries = gather(state, waiter, now, waiter);
-  if (deliveries.length === 0) {
+  if (isRefused(deliveries)) {
+    if (stopWaiting(state, waiter)) refuseAll(state, waiter.queues, waiter.asker, deliveries);
+  } else if (deliveries.length === 0) {
     // The lanes that looked ready held only what was done already, or a caller of another queue is before them.
     for (const queue of waiter.queues) markDirty(state, queue);
   } else if (stopWaiting(state, waiter)) {

@@ -125,12 +125,12 @@ class Writer {
   }
 
   #parcel(parcel: OutgoingParcel): void {
-    const { stamp, target, from, followUps } = parcel;
+    const { stamp, target, from, followUps, principal } = parcel;
     if (!this.state.outgoing.has(parcel)) {
       this.rows.push({ delete: { table: 'outbox', stamp } });
       return;
     }
-    this.#put({ table: 'outbox', stamp, target, from, followUps });
+    this.#put(withPrincipal({ table: 'outbox', stamp, target, from, followUps }, principal));
     this.outgoing.push(parcel);
   }
 
@@ -171,7 +171,8 @@ class Writer {
    */
   #token(token: number, lane: Lane | undefined): void {
     const turn = lane === undefined ? undefined : turnOf(lane);
-    if (lane !== undefined && turn?.token === token) return this.#put(this.#turn(lane, turn));
+    if (lane !== undefined && turn?.token === token)
+      return this.#put(withPrincipal(this.#turn(lane, turn), turn.account?.principal));
     const settlement = lane === undefined ? undefined : settlementOf(lane, token);
     if (lane === undefined || settlement === undefined) {
       this.rows.push({ delete: { table: 'tokens', token } });
@@ -275,16 +276,20 @@ class Writer {
    * progress row, which is small: a retry does not write the payload anew.
    */
   #open(item: Item, stored: Stored): void {
-    if (this.isWhole) this.#put(this.#submitted(item, stored));
+    if (this.isWhole) this.#put(this.#itemRow(item, stored));
     else if (stored.where === 'new') {
       stored.where = 'written';
       if (!this.state.keepsContents) this.items.push(item);
-      this.#put(this.#submitted(item, stored));
+      this.#put(this.#itemRow(item, stored));
     }
     const dead = item.phase.at === 'dead' ? item.phase : undefined;
     if (!stored.progressed && dead === undefined && !hasProgress(item, stored)) return;
     stored.progressed = true;
     this.#put(this.#progress(item, stored, dead));
+  }
+
+  #itemRow(item: Item, stored: Stored): ItemRow {
+    return withPrincipal(this.#submitted(item, stored), item.account?.principal);
   }
 
   /** As it is now, not as it was submitted: the batch may find it tried already. `progress` has the rest. */
@@ -353,6 +358,11 @@ class Writer {
   #put(row: Extract<RowChange, { put: unknown }>['put']): void {
     this.rows.push({ put: row });
   }
+}
+
+/** Without a principal the row is copied by nobody, and is as rows of earlier versions are. */
+function withPrincipal<R extends object>(row: R, principal: string | undefined): R | (R & { principal: string }) {
+  return principal === undefined ? row : { ...row, principal };
 }
 
 /** Whether anything is not as it was submitted. Its `notBefore` becomes another only with one of these. */

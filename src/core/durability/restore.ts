@@ -139,8 +139,10 @@ export class Restoring {
   }
 
   /** It may have been sent by the home before; then the other partition knows it. */
-  #addParcel({ stamp, target, from, followUps }: OutboxRow): void {
-    const parcel = new OutgoingParcel(stamp, target, from, followUps, bytesAway(followUps), lanesAway(followUps));
+  #addParcel({ stamp, target, from, followUps, principal }: OutboxRow): void {
+    const [bytes, laneBytes] = [bytesAway(followUps), lanesAway(followUps)];
+    const account = this.state.accounts.of(principal);
+    const parcel = new OutgoingParcel(stamp, target, from, followUps, bytes, laneBytes, account);
     parcel.isWritten = true;
     this.state.outgoing.add(parcel);
     this.state.payloadBytes += parcel.bytes;

@@ -110,6 +110,7 @@ export class RestoredItems {
     item.crashes = crashes;
     item.lastError = lastError;
     item.takesRoom = takesRoom;
+    item.account = state.accounts.of(row.principal);
     item.stored = new Stored(rank, contentHash, contentBytes);
     item.stored.where = content === undefined ? 'away' : 'written';
     item.stored.progressed = progress !== undefined;

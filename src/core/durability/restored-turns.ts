@@ -183,8 +183,9 @@ export class RestoredTurns {
     turn.handed = row.handed === 'kept' ? 'kept' : 'given';
     if (row.handed === 'known') turn.answers = Number.POSITIVE_INFINITY;
     turn.fromBefore = true;
+    turn.account = state.accounts.of(row.principal);
     lane.spare = turn;
-    state.varyingBytes += textsOfTurn(turn);
+    state.chargedBytes += textsOfTurn(turn);
     install(state, lane, turn);
     turn.owner = row.session === undefined ? undefined : this.#sessions.get(row.session);
     if (turn.owner !== undefined || row.end === undefined) live(state, turn, now);

@@ -25,7 +25,9 @@ export function written(state: CoreState, changes: Changes, batch: Batch): void 
     item.headers = undefined;
     const less = before - weightOfItem(item);
     if (isKept(item)) state.payloadBytes -= less;
-    else if (item.phase.at === 'handed_out') state.varyingBytes -= less;
+    else if (item.phase.at === 'handed_out') state.chargedBytes -= less;
+    else continue;
+    item.account?.change(-less);
   }
   if (batch.floor !== undefined) reserved(state, changes, batch.floor);
   if (batch.outgoing.length > 0) letGo(state, batch.outgoing);

@@ -41,7 +41,7 @@ export function lineUp(state: CoreState, item: Item, before: Entry | undefined):
   item.phase = WAITING;
   countIn(state, item);
   queue.items.set(item);
-  state.payloadBytes += weightOfItem(item);
+  charge(state, item);
   // A batch that waits for room may hold this very id: it needs less now.
   markRoom(state, queue);
 }
@@ -63,19 +63,19 @@ export function carryOld(state: CoreState, item: Item): void {
 /** From before the start, in a turn of at_most_once. */
 export function carryHandedOut(state: CoreState, item: Item): void {
   item.phase = HANDED_OUT;
-  state.varyingBytes += weightOfItem(item);
+  chargeHandedOut(state, item, 1);
   item.lane.queue.changes?.handedOut.set(item.seq, item);
 }
 
 /** From before the start, dead. */
 export function buryOld(state: CoreState, item: Item, letter: DeadLetter): void {
   bury(state, item, letter);
-  state.payloadBytes += weightOfItem(item);
+  charge(state, item);
 }
 
 function keepOld(state: CoreState, item: Item): void {
   item.lane.queue.items.setOld(item);
-  state.payloadBytes += weightOfItem(item);
+  charge(state, item);
 }
 
 /** From its line into a turn. The caller starts that turn in the same step. Precondition: it is waiting. */
@@ -149,8 +149,8 @@ function keepAgain(state: CoreState, item: Item): void {
   if (phase.at === 'in_flight') return;
   if (phase.at === 'dead') {
     deadLetters.delete(id);
-    state.varyingBytes -= costOfLetter(phase);
-  } else state.payloadBytes += weightOfItem(item);
+    chargeLetter(state, item, -costOfLetter(phase));
+  } else charge(state, item);
   items.setAgain(item);
 }
 
@@ -205,7 +205,26 @@ export function die(
 function bury(state: CoreState, item: Item, letter: DeadLetter): void {
   item.phase = letter;
   item.lane.queue.deadLetters.set(item.id, letter);
-  state.varyingBytes += costOfLetter(letter);
+  chargeLetter(state, item, costOfLetter(letter));
+}
+
+/** It is held from now on. */
+function charge(state: CoreState, item: Item): void {
+  const weight = weightOfItem(item);
+  state.payloadBytes += weight;
+  item.account?.change(weight + item.lane.key.length);
+}
+
+/** `times` -1: as much is given back. */
+function chargeHandedOut(state: CoreState, item: Item, times: 1 | -1): void {
+  const weight = weightOfItem(item);
+  state.chargedBytes += times * weight;
+  item.account?.change(times * (weight + item.lane.key.length));
+}
+
+function chargeLetter(state: CoreState, { account }: Item, bytes: number): void {
+  state.chargedBytes += bytes;
+  account?.change(bytes);
 }
 
 /**
@@ -218,7 +237,7 @@ export function leave(state: CoreState, item: Item, asked: Durability | undefine
   if (item.phase.at === 'waiting') takeOut(state, item);
   if (item.phase.at === 'dead') {
     queue.deadLetters.delete(item.id);
-    state.varyingBytes -= costOfLetter(item.phase);
+    chargeLetter(state, item, -costOfLetter(item.phase));
   } else queue.items.delete(item);
   item.phase = GONE;
   release(state, queue, item);
@@ -231,7 +250,7 @@ export function handOut(state: CoreState, item: Item): void {
   queue.items.delete(item);
   item.phase = HANDED_OUT;
   release(state, queue, item);
-  state.varyingBytes += weightOfItem(item);
+  chargeHandedOut(state, item, 1);
   if (item.stored === undefined) return;
   queue.changes?.handedOut.set(item.seq, item);
   queue.changes?.item(item);
@@ -240,7 +259,7 @@ export function handOut(state: CoreState, item: Item): void {
 /** The turn in which they were handed out has ended: only now they count. */
 export function endHandedOut(state: CoreState, { changes, counters }: Queue, items: readonly Item[]): void {
   for (const item of items) {
-    state.varyingBytes -= weightOfItem(item);
+    chargeHandedOut(state, item, -1);
     item.phase = GONE;
     if (changes?.handedOut.delete(item.seq) === true) changes.item(item);
   }
@@ -249,7 +268,9 @@ export function endHandedOut(state: CoreState, { changes, counters }: Queue, ite
 
 /** Its payload is no longer kept: Submits that wait for room may fit now (S100). */
 function release(state: CoreState, queue: Queue, item: Item): void {
-  state.payloadBytes -= weightOfItem(item);
+  const weight = weightOfItem(item);
+  state.payloadBytes -= weight;
+  item.account?.change(-weight - item.lane.key.length);
   // Its id and its key may be done now, of which a batch may name either.
   markRoom(state, queue);
   markAllRoom(state, 'memory', 'dependencies');

@@ -21,6 +21,7 @@ export function noteError(state: CoreState, item: Item, error: string, isCut = t
   const kept = isCut || error.length <= room ? beginningOf(error, Math.max(0, room)) : '';
   item.lastError = kept;
   state.payloadBytes += kept.length - before;
+  item.account?.change(kept.length - before);
   // Submits that wait for room may fit now.
   if (kept.length < before) markAllRoom(state, 'memory');
 }

@@ -149,6 +149,12 @@ export function refuse(state: CoreState, asker: Asker, refusal: Refusal, late: b
   state.effects.push({ kind: 'refuse', to: asker.reply, refusal }, late);
 }
 
+/** The asker may not have it now: LIMIT, counted for the queue. */
+export function refuseLimit(state: CoreState, { queue }: Lane, asker: Asker, refusal: Refusal): void {
+  queue.counters.rejected.limit += 1;
+  refuse(state, asker, refusal, queue.tellsLate);
+}
+
 /** How an entry is named to others (S4): an item by its id, a caller by its ticket, else by its consumer. */
 export function nameOf(entry: Entry): string {
   return entry instanceof CallerEntry ? callerName(entry) : entry.id;

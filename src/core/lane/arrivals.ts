@@ -11,6 +11,8 @@ import type { Durability } from '../contract/model.js';
 import { CANCELLED, limitRefusal, queueFull, RETRY_SOON, TOKENS_USED_UP } from '../contract/refusals.js';
 import { finish } from '../items/finish.js';
 import { noteUnusedKey, recallKey } from '../items/idempotency.js';
+import type { Account } from '../state/accounts.js';
+import { lacksOwnMemory, lacksTurn } from '../state/client-bounds.js';
 import { emitLeaving, type Leaving, tell } from '../state/events.js';
 import { COSTS } from '../state/held.js';
 import { placeReplaced, roomKept } from '../state/kept-room.js';
@@ -23,7 +25,7 @@ import { type Asker, Caller, callerAssignment, type Entry, type Lane, Turn } fro
 import type { CoreState } from '../state/state.js';
 import { isWaiting, mayNotWait } from '../state/wait-list.js';
 import { after } from '../structures/due.js';
-import { answerBlock, answerDecline, answerTurn, type Decline, nameOf, refuse } from './answers.js';
+import { answerBlock, answerDecline, answerTurn, type Decline, nameOf, refuse, refuseLimit } from './answers.js';
 import { closedGate, hasGateLine } from './gates.js';
 import { restIfNew } from './phase.js';
 import { delayOf, resolve } from './resolve.js';
@@ -41,6 +43,8 @@ interface Arrival {
   /** ms; 0: answer at once. */
   readonly wait: number;
   readonly arrivedAt: number;
+  /** What its place and its turn are charged to. */
+  readonly account?: Account | undefined;
 }
 
 /**
@@ -129,7 +133,9 @@ function isOpen(state: CoreState, lane: Lane, now: number): boolean {
 
 /** Precondition: the lane is in INIT, and no gate holds it. The key becomes busy, which `limits.busy_lanes` bounds. */
 function startAtOnce(state: CoreState, lane: Lane, arrival: Arrival, now: number): void {
-  const { asker, idempotencyKey } = arrival;
+  const { asker, idempotencyKey, account } = arrival;
+  const tooMany = lacksTurn(state, account);
+  if (tooMany !== undefined) return refuseLimit(state, lane, asker, tooMany);
   if (state.busyLanes + state.elsewhere.busyLanes >= state.settings.limits.busyLanes)
     return refuseLane(state, lane, asker);
   if (isRefusedForMemory(state, lane, arrival, COSTS.settlement)) return;
@@ -140,14 +146,17 @@ function startAtOnce(state: CoreState, lane: Lane, arrival: Arrival, now: number
 }
 
 /**
- * No memory is left for so much, and for the texts of the arrival: it is refused (S600). The lane itself is charged already. It is
- * taken from among the idle ones before that is asked, because those give way.
+ * No memory is left for so much, and for the texts of the arrival: it is refused (S600, S660). The lane itself is charged already,
+ * but to no principal while it is idle. It is taken from among the idle ones before that is asked, because those give way.
  */
 function isRefusedForMemory(state: CoreState, lane: Lane, arrival: Arrival, cost: number): boolean {
   if (lane.rests !== undefined) state.idle.delete(lane);
-  const { asker, consumerId, ticket, idempotencyKey } = arrival;
+  const { asker, consumerId, ticket, idempotencyKey, account } = arrival;
   const ticketCost = ticket === undefined ? 0 : COSTS.keyTicket + ticket.length;
-  const refusal = lacksMemory(state, cost + consumerId.length + (idempotencyKey?.length ?? 0) + ticketCost);
+  const bytes = cost + consumerId.length + (idempotencyKey?.length ?? 0);
+  const ownLane = lane.counted === STATES.INIT ? COSTS.lane : 0;
+  const own = bytes + ownLane + lane.key.length;
+  const refusal = lacksOwnMemory(state, account, own) ?? lacksMemory(state, bytes + ticketCost);
   if (refusal === undefined) return false;
   lane.queue.counters.rejected.memory_full += 1;
   refuse(state, asker, refusal, lane.queue.tellsLate);
@@ -155,8 +164,7 @@ function isRefusedForMemory(state: CoreState, lane: Lane, arrival: Arrival, cost
 }
 
 function refuseLane(state: CoreState, lane: Lane, asker: Asker): void {
-  lane.queue.counters.rejected.limit += 1;
-  refuse(state, asker, limitRefusal('busy_lanes', state.settings.limits.busyLanes), lane.queue.tellsLate);
+  refuseLimit(state, lane, asker, limitRefusal('busy_lanes', state.settings.limits.busyLanes));
 }
 
 /**
@@ -181,9 +189,9 @@ function lineUp(
     return undefined;
   }
   if (!hasRoom(state, lane, arrival, superseded)) return undefined;
-  const { consumerId, lease, idempotencyKey } = arrival;
+  const { consumerId, lease, idempotencyKey, account } = arrival;
   const takesRoom = asker.kind === 'enqueue';
-  const caller = new Caller(lane, asker, consumerId, ticket, lease, idempotencyKey, now, takesRoom);
+  const caller = new Caller(lane, asker, consumerId, ticket, lease, idempotencyKey, now, takesRoom, account);
   if (before === undefined) lineOf(lane).append(caller);
   else lineOf(lane).insert(caller, before);
   if (superseded !== undefined) supersede(state, superseded, caller, now);
@@ -327,7 +335,9 @@ function comeBack(state: CoreState, known: Caller | Turn, arrival: Arrival, now:
 
 /** The caller that comes with the ticket has what it stands for. */
 function rename(state: CoreState, known: Caller | Turn, { consumerId }: Arrival): void {
-  state.varyingBytes += consumerId.length - known.consumerId.length;
+  const more = consumerId.length - known.consumerId.length;
+  state.chargedBytes += more;
+  known.account?.change(more);
   known.consumerId = consumerId;
 }
 

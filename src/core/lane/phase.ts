@@ -14,7 +14,7 @@
  */
 
 import { tell } from '../state/events.js';
-import { COSTS } from '../state/held.js';
+import { COSTS, ownCostOfTurn } from '../state/held.js';
 import { isKeyless, parkOf } from '../state/lane.js';
 import { type CountedState, STATES } from '../state/lane-states.js';
 import { markAllRoom, markDirty } from '../state/marks.js';
@@ -34,6 +34,7 @@ export function hold(state: CoreState, lane: Lane, turn: Turn): void {
   if (isLinked(lane)) unlink(lane);
   turn.parked = parkOf(lane);
   lane.phase = turn;
+  turn.account?.change(ownCostOfTurn(turn), 1);
   lane.queue.inFlight += 1;
   count(state, lane, lane.line === undefined ? STATES.PROCESS : STATES.BLOCK);
 }
@@ -46,6 +47,10 @@ export function hold(state: CoreState, lane: Lane, turn: Turn): void {
 export function release(state: CoreState, turn: Turn): void {
   const { lane, parked, epoch } = turn;
   const { queue } = lane;
+  if (turn.account !== undefined) {
+    turn.account.change(-ownCostOfTurn(turn), -1);
+    turn.account = undefined;
+  }
   // A turn that ended must not keep the items it carried.
   if (turn.assignment.kind === 'items') turn.assignment = PLAIN_CALLER;
   state.wheel.cancel(lane);
@@ -162,7 +167,7 @@ export function beganBefore(lane: Lane, since: number): void {
  * between the arrival that made it and the decision about that arrival.
  */
 export function countNew(state: CoreState, lane: Lane): void {
-  state.varyingBytes += COSTS.lane + lane.key.length;
+  state.chargedBytes += COSTS.lane + lane.key.length;
   lane.queue.states.add(STATES.INIT, 1);
 }
 

@@ -3,7 +3,9 @@
  * DELAY are entered from here alone, so no event has to know which of them comes next.
  */
 
+import type { Refusal } from '../contract/model.js';
 import { recallKey } from '../items/idempotency.js';
+import { lacksTurn } from '../state/client-bounds.js';
 import { isHeldBack } from '../state/dependencies.js';
 import { emitLeaving } from '../state/events.js';
 import { pacedUntil } from '../state/lane.js';
@@ -12,7 +14,7 @@ import { takeOut } from '../state/places.js';
 import { Caller, callerAssignment, type Entry, Item, type Lane } from '../state/records.js';
 import type { CoreState } from '../state/state.js';
 import { isOver } from '../structures/due.js';
-import { answerDecline, answerTurn } from './answers.js';
+import { answerDecline, answerTurn, refuseLimit } from './answers.js';
 import { failHead } from './fail-head.js';
 import { closedGate, hasGateLine } from './gates.js';
 import { delay, makeReady, rest } from './phase.js';
@@ -69,8 +71,24 @@ function stepWith(state: CoreState, lane: Lane, head: Entry, now: number, pass: 
     makeReady(state, lane, 'gate', now);
     return false;
   }
+  const refusal = lacksTurn(state, head.account);
+  if (refusal !== undefined) {
+    refuseHead(state, head, refusal, now);
+    return true;
+  }
   giveTurn(state, lane, head, now);
   return false;
+}
+
+/**
+ * S658: its principal holds as many turns as it may. It leaves, also where it is absent. A place that is kept until the principal
+ * has room would hold up the key for all others.
+ */
+function refuseHead(state: CoreState, head: Caller, refusal: Refusal, now: number): void {
+  const { lane, asker } = head;
+  if (state.watching) emitLeaving(state, head, 'refused', now);
+  takeOut(state, head);
+  if (asker !== undefined) refuseLimit(state, lane, asker, refusal);
 }
 
 interface DelayUntil {

@@ -2,6 +2,7 @@
  * Take-over (`on_wait_timeout: take_over`): the head of a line gets the turn of a holder who has had it for long (S16).
  */
 
+import { lacksTurn } from '../state/client-bounds.js';
 import { turnOf } from '../state/lane.js';
 import { Caller, type Lane, type Queue } from '../state/records.js';
 import { LOST } from '../state/settlement.js';
@@ -42,6 +43,7 @@ function may(state: CoreState, caller: Caller, at: number, now: number): boolean
   const { onWaitTimeout, wait } = queue.policy;
   const turn = turnOf(lane);
   if (onWaitTimeout !== 'take_over' || turn?.assignment.kind !== 'caller' || lane.line?.head !== caller) return false;
+  if (lacksTurn(state, caller.account, turn.account) !== undefined) return false;
   if (at - caller.arrivedAt < wait || at - turn.since < wait) return false;
   return delayOf(lane, caller, at) === undefined && isOpenWithoutThisTurn(state, queue, at, now);
 }

@@ -7,6 +7,7 @@
 import type { Policy } from '../contract/policy.js';
 import type { SettlementWay } from '../contract/views.js';
 import { endHandedOut } from '../items/item-phase.js';
+import type { Account } from '../state/accounts.js';
 import { tell } from '../state/events.js';
 import { textsOfTurn } from '../state/held.js';
 import { isKeyless } from '../state/lane.js';
@@ -27,6 +28,8 @@ import { disown, live, moveTo } from './turn-lifetime.js';
 interface Holder {
   readonly consumerId: string;
   readonly ticket: string | DispatchTicket | undefined;
+  /** What the turn is charged to. */
+  readonly account?: Account | undefined;
   /** Unset: the queue's. */
   readonly lease: number | undefined;
   /** When what the turn is for arrived. */
@@ -92,7 +95,7 @@ function tellStart(state: CoreState, { lane, token, assignment, consumerId }: Tu
  * The turn of the lane, filled anew; the first time it is made. A busy key so allocates no turn. Precondition: the last
  * turn of the lane has ended, and nobody refers to it.
  *
- * What is not set here: `endTurn` left no `owner`; `watch` is kept, and armed by `watchPeriod`; `hold` writes `parked`.
+ * What is not set here: `endTurn` left no `owner`, and `hold` charges the account; `watch` is kept, and armed by `watchPeriod`; `hold` writes `parked`.
  *
  * @param lease ms
  * @param latestEnd whole ms; unset: no `max_hold`
@@ -102,7 +105,7 @@ export function newTurn(
   lane: Lane,
   token: number,
   assignment: Assignment,
-  { consumerId, ticket }: Pick<Holder, 'consumerId' | 'ticket'>,
+  { consumerId, ticket, account }: Pick<Holder, 'consumerId' | 'ticket' | 'account'>,
   lease: number,
   latestEnd: number | undefined,
   now: number,
@@ -111,19 +114,21 @@ export function newTurn(
   const turn = lane.spare;
   if (turn === undefined) {
     lane.spare = new Turn(lane, token, assignment, consumerId, ticket, lease, now, latestEnd, epoch);
-    state.varyingBytes += textsOfTurn(lane.spare);
+    state.chargedBytes += textsOfTurn(lane.spare);
+    lane.spare.account = account;
     return lane.spare;
   }
   // Most keys go on with the worker that they had.
   const isSame = turn.consumerId === consumerId && turn.assignment === assignment;
-  if (!isSame) state.varyingBytes -= textsOfTurn(turn);
+  if (!isSame) state.chargedBytes -= textsOfTurn(turn);
   turn.begin(token, now, epoch);
   turn.assignment = assignment;
   turn.consumerId = consumerId;
   turn.ticket = ticket;
+  turn.account = account;
   turn.lease = lease;
   turn.clear(latestEnd);
-  if (!isSame) state.varyingBytes += textsOfTurn(turn);
+  if (!isSame) state.chargedBytes += textsOfTurn(turn);
   return turn;
 }
 

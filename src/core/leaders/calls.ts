@@ -123,7 +123,7 @@ function taken(state: CoreState, candidate: Candidate, request: StandRequest): C
   const full = more > 0 ? lacksMemory(state, more) : undefined;
   if (full !== undefined) return full;
   dismiss(state, candidate, 'replaced');
-  state.varyingBytes += more;
+  state.chargedBytes += more;
   candidate.describe(request);
   candidate.stamp = request.stamp;
   return candidate;
@@ -234,7 +234,7 @@ export function awaitLeader(
   const call = new LeaderCall(group, request, reply);
   group.watchers.add(call);
   state.leaders.watchers += 1;
-  state.varyingBytes += COSTS.watcher;
+  state.chargedBytes += COSTS.watcher;
   goOn(state, group, now);
   return group.watchers.has(call) ? call : undefined;
 }

@@ -17,7 +17,7 @@ const MOST_BACK_OFFS = 1_000;
 export function join(state: CoreState, group: LeaderGroup, candidate: Candidate): void {
   group.candidates.set(candidate.id, candidate);
   state.leaders.candidates += 1;
-  state.varyingBytes += costOfCandidate(candidate);
+  state.chargedBytes += costOfCandidate(candidate);
 }
 
 /** It leaves the line. */
@@ -25,7 +25,7 @@ export function leave(state: CoreState, group: LeaderGroup, candidate: Candidate
   if (group.candidates.get(candidate.id) !== candidate) return;
   group.candidates.delete(candidate.id);
   state.leaders.candidates -= 1;
-  state.varyingBytes -= costOfCandidate(candidate);
+  state.chargedBytes -= costOfCandidate(candidate);
 }
 
 /** Its call was answered: it asks again soon. */
@@ -68,7 +68,7 @@ export function backOff(state: CoreState, group: LeaderGroup, id: string, now: n
   const wait = Math.min(FIRST_BACK_OFF * 2 ** (failures - 1), LONGEST_BACK_OFF);
   forgetBackOff(state, group, id);
   group.backOffs.set(id, { failures, until: after(now, wait) });
-  state.varyingBytes += COSTS.backOff + id.length;
+  state.chargedBytes += COSTS.backOff + id.length;
   if (group.backOffs.size <= MOST_BACK_OFFS) return;
   for (const oldest of group.backOffs.keys()) {
     forgetBackOff(state, group, oldest);
@@ -77,7 +77,7 @@ export function backOff(state: CoreState, group: LeaderGroup, id: string, now: n
 }
 
 export function forgetBackOff(state: CoreState, { backOffs }: LeaderGroup, id: string): void {
-  if (backOffs.delete(id)) state.varyingBytes -= COSTS.backOff + id.length;
+  if (backOffs.delete(id)) state.chargedBytes -= COSTS.backOff + id.length;
 }
 
 function failuresNow(before: BackOff | undefined, now: number): number {

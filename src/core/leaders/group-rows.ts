@@ -25,7 +25,7 @@ export function restoreGroup(state: CoreState, row: LeaderRow, since: number): v
   group.term = row.term && restoredTerm(row.term);
   if (group.term !== undefined) {
     state.leaders.terms += 1;
-    state.varyingBytes += COSTS.term + costOfCandidate(group.term.candidate);
+    state.chargedBytes += COSTS.term + costOfCandidate(group.term.candidate);
   }
   keepGroup(state, group);
 }

@@ -29,7 +29,7 @@ export function findOrMakeGroup(state: CoreState, name: string, now: number): Le
 
 export function keepGroup(state: CoreState, group: LeaderGroup): void {
   state.leaders.groups.set(group.name, group);
-  state.varyingBytes += COSTS.group + group.name.length;
+  state.chargedBytes += COSTS.group + group.name.length;
 }
 
 export function leaderLimit(subject: string, what: string, limit: number): Refusal {
@@ -43,7 +43,7 @@ export function forgetGroups(state: CoreState, now: number): void {
     for (const [id, backOff] of group.backOffs) if (isForgotten(backOff, now)) forgetBackOff(state, group, id);
     if (!isForgettable(group, now)) continue;
     state.leaders.groups.delete(group.name);
-    state.varyingBytes -= COSTS.group + group.name.length;
+    state.chargedBytes -= COSTS.group + group.name.length;
     state.wheel.cancel(group);
     state.payloadBytes -= group.state.length;
     state.changes?.leader(group.name);

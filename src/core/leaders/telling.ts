@@ -90,7 +90,7 @@ function tellWatchers(state: CoreState, group: LeaderGroup, now: number): void {
 /** So many calls wait no longer for a change of leader. */
 export function forgetWatchers(state: CoreState, count: number): void {
   state.leaders.watchers -= count;
-  state.varyingBytes -= count * COSTS.watcher;
+  state.chargedBytes -= count * COSTS.watcher;
 }
 
 export function pushLeader(state: CoreState, to: Reply<GroupView>, answer: GroupView): void {

@@ -55,7 +55,7 @@ function elect(state: CoreState, group: LeaderGroup, now: number): void {
 /** A term begins with its inauguration. Precondition: there is none. */
 export function begin(state: CoreState, group: LeaderGroup, candidate: Candidate, token: number, now: number): Term {
   leave(state, group, candidate);
-  state.varyingBytes += COSTS.term + costOfCandidate(candidate);
+  state.chargedBytes += COSTS.term + costOfCandidate(candidate);
   const { ttl, inaugurateTimeout } = candidate;
   const term = new Term(token, candidate, after(now, ttl), after(now, inaugurateTimeout));
   group.term = term;
@@ -112,7 +112,7 @@ export function endTerm(state: CoreState, group: LeaderGroup, term: Term, ending
   group.term = undefined;
   group.since = now;
   state.leaders.terms -= 1;
-  state.varyingBytes -= COSTS.term + costOfCandidate(candidate);
+  state.chargedBytes -= COSTS.term + costOfCandidate(candidate);
   if (worked) group.predecessor = { candidateId: candidate.id, term: token, how: ending.how };
   count(group, term, ending.how, now);
   if (worked && ending.how === 'handed_over') keep(state, group, ending.state);

@@ -27,6 +27,7 @@ export type Leaving =
   | 'ticket_ended'
   | 'superseded'
   | 'already_done'
+  | 'refused'
   | 'draining';
 
 /** As {@link tell}. */

@@ -6,7 +6,7 @@
  */
 import type { SubmitResult } from '../contract/model.js';
 import type { Candidate } from './leader-group.js';
-import type { DeadLetter, Turn, WaitingCall } from './records.js';
+import type { AwaitWaiter, DeadLetter, Turn, WaitingCall } from './records.js';
 import type { Ending } from './settlement.js';
 
 /** Bytes of one of each kind, as `test/core/held/measure.ts` measures them, rounded up; the length of its texts comes on top. */
@@ -51,7 +51,7 @@ export const COSTS = Object.freeze({
 interface Holding {
   readonly payloadBytes: number;
   readonly roomBytes: number;
-  readonly varyingBytes: number;
+  readonly chargedBytes: number;
   readonly results: Readonly<Record<'bytes' | 'nameBytes' | 'size' | 'named' | 'numbered', number>>;
   readonly spareSettlements: { readonly bytes: number };
   readonly dispatchTickets: { readonly bytes: number };
@@ -64,7 +64,7 @@ export function heldBytes(state: Holding): number {
   return (
     state.payloadBytes +
     state.roomBytes +
-    state.varyingBytes +
+    state.chargedBytes +
     state.spareSettlements.bytes +
     state.dispatchTickets.bytes +
     state.outgoing.laneBytes +
@@ -82,6 +82,18 @@ export const TURN_COST = COSTS.lane + COSTS.settlement;
 /** Texts that a turn keeps for as long as its lane is known. */
 export function textsOfTurn({ consumerId, assignment }: Turn): number {
   return consumerId.length + (assignment.kind === 'caller' ? (assignment.idempotencyKey?.length ?? 0) : 0);
+}
+
+/** What a principal is charged with for a live turn (S659). */
+export function ownCostOfTurn(turn: Turn): number {
+  return TURN_COST + turn.lane.key.length + textsOfTurn(turn);
+}
+
+/** What a principal is charged with for a call that waits. */
+export function ownCostOfCall(call: Exclude<WaitingCall, AwaitWaiter>): number {
+  const cost = costOfCall(call);
+  if (call.kind === 'caller') return cost + call.lane.key.length;
+  return call.kind === 'room' ? cost + call.bytes : cost;
 }
 
 /** What a dead letter keeps besides its item. */

@@ -2,8 +2,9 @@
  * What goes from one partition of a cluster to another: follow-ups of Acks to queues of other groups. A parcel is kept here
  * from its Ack until the other partition is known to have it; there it is known by its stamp. Only parcels leave that are on disk.
  */
-import type { FollowUp } from '../contract/model.js';
+import type { FollowUp, PrincipalName } from '../contract/model.js';
 import type { Parcel } from '../contract/parcels.js';
+import type { Account } from './accounts.js';
 
 export class OutgoingParcel implements Parcel {
   /** Its row is in the store: it may be sent. */
@@ -19,7 +20,17 @@ export class OutgoingParcel implements Parcel {
     readonly bytes: number,
     /** What its items need of `limits.memory_bytes` where they go, besides: each a key that is new there. */
     readonly laneBytes: number,
+    /** What it is charged to while it stands in its line; `undefined`: nobody. */
+    readonly account?: Account | undefined,
   ) {}
+
+  get principal(): PrincipalName {
+    return this.account?.principal;
+  }
+
+  get cost(): number {
+    return this.bytes + this.laneBytes;
+  }
 }
 
 /** A parcel of another partition that finds no room here now. */
@@ -71,6 +82,7 @@ export class Outgoing {
     line.set(parcel.stamp, parcel);
     this.#size += 1;
     this.laneBytes += parcel.laneBytes;
+    parcel.account?.change(parcel.cost);
   }
 
   /** In the place of the one with its stamp. Precondition: that one is there. */
@@ -80,14 +92,18 @@ export class Outgoing {
     if (line === undefined || before === undefined) throw new TypeError(`no parcel ${parcel.stamp}`);
     line.set(parcel.stamp, parcel);
     this.laneBytes += parcel.laneBytes - before.laneBytes;
+    before.account?.change(-before.cost);
+    parcel.account?.change(parcel.cost);
   }
 
   /** Precondition: it is there. */
-  delete({ target, stamp, laneBytes }: OutgoingParcel): void {
+  delete(parcel: OutgoingParcel): void {
+    const { target, stamp, laneBytes } = parcel;
     const line = this.#lines.get(target);
     if (line?.delete(stamp) !== true) return;
     this.#size -= 1;
     this.laneBytes -= laneBytes;
+    parcel.account?.change(-parcel.cost);
     if (line.size === 0) this.#lines.delete(target);
   }
 }

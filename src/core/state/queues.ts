@@ -103,7 +103,7 @@ export function makeQueue(state: CoreState, name: string, policy: Policy, named:
   const ownPrefix = `${state.ownIds}${state.queueSeq.toString(36)}-`;
   const queue = new Queue(name, policy, named, state.results, now, ownPrefix, state.changes);
   state.queues.set(name, queue);
-  state.varyingBytes += COSTS.queue;
+  state.chargedBytes += COSTS.queue;
   return queue;
 }
 
@@ -154,7 +154,7 @@ export function dropQueue(state: CoreState, queue: Queue): void {
   state.wheel.cancel(queue.gateTimer);
   forgetRoomIn(state, queue);
   state.queues.delete(queue.name);
-  state.varyingBytes -= COSTS.queue;
+  state.chargedBytes -= COSTS.queue;
   if (state.lastQueue === queue) state.lastQueue = undefined;
 }
 

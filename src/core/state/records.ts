@@ -41,6 +41,7 @@ import { type DoneKey, type FinishedItem, type ResultLedger, RetentionCache } fr
 import { ShardedMap } from '../structures/sharded-map.js';
 import { Timer } from '../structures/timing-wheel.js';
 import { TokenBucket } from '../structures/token-bucket.js';
+import type { Account } from './accounts.js';
 import type { ChangeLogOf } from './change-log.js';
 import { Counters, LaneCounts } from './counters.js';
 import { LaneFields } from './lane-fields.js';
@@ -107,6 +108,8 @@ export class Turn extends TurnFields<TurnWatch, Park> {
    * stream, or nobody has it.
    */
   owner: Session | Stream | undefined = undefined;
+  /** What it is charged to while it lives (S659). `undefined`: nobody. */
+  account: Account | undefined = undefined;
   constructor(
     readonly lane: Lane,
     token: number,
@@ -209,6 +212,8 @@ export class Caller extends Timer {
     readonly arrivedAt: number,
     /** Arrived by EnQueue: it takes room, and may be superseded. False: by Acquire with a key. */
     readonly takesRoom: boolean,
+    /** What its place, and then its turn, is charged to. `undefined`: nobody. */
+    readonly account?: Account | undefined,
   ) {
     super();
   }
@@ -264,6 +269,8 @@ export class Item {
   stored: Stored | undefined = undefined;
   /** Unset: it was submitted to wait for nothing. */
   waits: Waits | undefined = undefined;
+  /** What it is charged to, set before it is charged (S659). `undefined`: nobody. */
+  account: Account | undefined = undefined;
   /** Its id if a client chose it, or an earlier run made it; else the number of it: the text is made when somebody asks. */
   readonly #name: string | number;
   constructor(
@@ -375,6 +382,7 @@ export class AcquireWaiter extends Timer {
     /** It stands among the waiters of each of them. */
     readonly queues: readonly Queue[],
     readonly ticket: DispatchTicket | undefined,
+    readonly account?: Account | undefined,
   ) {
     super();
   }
@@ -392,6 +400,7 @@ export class RoomWaiter extends Timer {
     readonly reply: Reply<SubmitAnswer>,
     /** What it holds meanwhile, charged as if it were accepted. */
     readonly bytes: number,
+    readonly account?: Account | undefined,
   ) {
     super();
   }

@@ -13,13 +13,13 @@ export function forgetIfEmpty(state: CoreState, session: Session): void {
 /** A hello finds it by its id from now on. */
 export function keepSession(state: CoreState, session: Session): void {
   state.sessions.set(session.id, session);
-  state.varyingBytes += COSTS.session + session.id.length;
+  state.chargedBytes += COSTS.session + session.id.length;
 }
 
 /** Who says its id from now on begins a new session. Nothing is done where a newer session has the id already. */
 export function forgetId(state: CoreState, session: Session): void {
   if (state.sessions.get(session.id) !== session) return;
   state.sessions.delete(session.id);
-  state.varyingBytes -= COSTS.session + session.id.length;
+  state.chargedBytes -= COSTS.session + session.id.length;
   if (session.durable > 0) state.changes?.session(session.id);
 }

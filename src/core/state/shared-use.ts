@@ -6,6 +6,7 @@
  * sum learns of it when another core begins a step. A core that is alone has no part in a sum, and pays one look.
  */
 import type { Limits } from '../contract/limits.js';
+import type { Accounts, Totals } from './accounts.js';
 
 const KINDS = ['caller', 'acquire', 'room', 'await_item'] as const;
 type Kind = (typeof KINDS)[number];
@@ -59,6 +60,7 @@ interface Counting {
   readonly results: { readonly bytes: number; bound: number };
   readonly idle: { readonly size: number; bound: number };
   readonly memoryBytes: number;
+  readonly accounts: Accounts;
   readonly leaders: Omit<LeaderUse, 'groups'> & { readonly groups: { readonly size: number } };
   /** What all others use, as of the beginning of its step. */
   elsewhere: Use;
@@ -115,6 +117,8 @@ export class SharedUse {
   readonly #sum = new Amount();
   /** The core that ran last: the sum may not know of its last step. */
   #running: Share | undefined;
+  /** What principals hold in all cores: each core changes them as it goes. */
+  readonly totals: Totals = new Map();
 
   /**
    * From now on what this core uses counts for the others, and the other way round.
@@ -125,6 +129,7 @@ export class SharedUse {
   join(core: Counting, limits: SharedLimits, wake: () => void): void {
     if (core.share !== undefined) throw new TypeError('a core has one share');
     const share = new Share(this, core, limits, wake);
+    core.accounts.join(this.totals);
     core.share = share;
     this.#shares.add(share);
     this.#settle();
@@ -139,6 +144,7 @@ export class SharedUse {
     share.takeFrom(this.#sum);
     this.#shares.delete(share);
     core.share = undefined;
+    core.accounts.leave();
     core.elsewhere = NOTHING_ELSEWHERE;
     this.wake(share);
   }

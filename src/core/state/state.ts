@@ -7,6 +7,7 @@ import { Random } from '../structures/random.js';
 import { ResultLedger } from '../structures/retention-cache.js';
 import { Timer, TimingWheel } from '../structures/timing-wheel.js';
 import { type TokenPartition, Tokens } from '../structures/tokens.js';
+import { Accounts } from './accounts.js';
 import { Dependencies } from './dependencies.js';
 import { COSTS, heldBytes, textsOfTurn } from './held.js';
 import type { KeptRoom } from './kept-room-timer.js';
@@ -59,6 +60,8 @@ export class CoreState {
   readonly results: ResultLedger;
   readonly dispatchTickets = new DispatchTickets();
   readonly leaders = new Leaders();
+  /** What each principal holds here. */
+  readonly accounts = new Accounts();
   readonly dependencies: Dependencies = new Dependencies(this);
   /** What goes to other partitions, and what came from them. */
   readonly outgoing = new Outgoing();
@@ -107,7 +110,7 @@ export class CoreState {
   /** What Submits hold that wait for room, charged as if it were accepted. */
   roomBytes = 0;
   /** What is held and is charged to no other sum (`held.ts`). */
-  varyingBytes = 0;
+  chargedBytes = 0;
   /** Lanes that are not in INIT. Bounded by `limits.busy_lanes` for whatever comes anew. */
   busyLanes = 0;
   /** How many calls of each kind wait, over all queues. Only `wait-list.ts` writes it, and `roomBytes` and `roomQueues`. */
@@ -195,7 +198,7 @@ export function dropLane(state: CoreState, lane: Lane): void {
   const queue = lane.queue;
   queue.changes?.tokensGone(queue, settledTokens(lane));
   queue.withFollowUps.delete(lane);
-  state.varyingBytes -= COSTS.lane + lane.key.length + (lane.spare === undefined ? 0 : textsOfTurn(lane.spare));
+  state.chargedBytes -= COSTS.lane + lane.key.length + (lane.spare === undefined ? 0 : textsOfTurn(lane.spare));
   queue.states.add(STATES.INIT, -1);
   if (lane.key !== '') queue.lanes.delete(lane.key);
   else for (const token of settledTokens(lane)) queue.keyless.delete(token);

@@ -8,7 +8,7 @@
 import type { Limits } from '../contract/limits.js';
 import type { Refusal } from '../contract/model.js';
 import { limitRefusal, roomMemoryFull } from '../contract/refusals.js';
-import { costOfCall } from './held.js';
+import { costOfCall, ownCostOfCall } from './held.js';
 import { markRoom } from './marks.js';
 import { lacksMemory } from './memory-budget.js';
 import type { WaitingCall } from './records.js';
@@ -53,7 +53,8 @@ export function startWaiting(state: CoreState, call: WaitingCall, due?: number):
   come(state, call);
   setOf(call)?.add(call);
   state.waiting[call.kind] += 1;
-  state.varyingBytes += costOfCall(call);
+  state.chargedBytes += costOfCall(call);
+  if (call.kind !== 'await_item') call.account?.change(ownCostOfCall(call));
   if (due !== undefined) state.wheel.schedule(call, due);
 }
 
@@ -61,7 +62,8 @@ export function startWaiting(state: CoreState, call: WaitingCall, due?: number):
 export function stopWaiting(state: CoreState, call: WaitingCall): boolean {
   if (setOf(call)?.delete(call) !== true) return false;
   state.waiting[call.kind] -= 1;
-  state.varyingBytes -= costOfCall(call);
+  state.chargedBytes -= costOfCall(call);
+  if (call.kind !== 'await_item') call.account?.change(-ownCostOfCall(call));
   state.wheel.cancel(call);
   go(state, call);
   return true;

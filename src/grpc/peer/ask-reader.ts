@@ -90,11 +90,24 @@ export class CallReader {
 export const NO_CALLER: Caller = { getPeer: () => '', getDeadline: () => Number.POSITIVE_INFINITY, waiting: 0 };
 
 /** The request as the port has it: with what stands beside its message, which cannot say it. */
-export function readRequest(call: Asked, { maxWait, takesNone }: CallHead, check: Check): unknown {
+export function readRequest(call: Asked, head: CallHead, check: Check): unknown {
+  const request = requestOf(call, head, check);
+  return head.principal === '' ? request : inName(call, request, head.principal);
+}
+
+function requestOf(call: Asked, { maxWait, takesNone }: CallHead, check: Check): unknown {
   if (call.$case === 'enqueue' && maxWait !== undefined)
     return { ...enQueueRequest(call.value, check, NO_CALLER), maxWait };
   if (call.$case === 'acquire' && takesNone) return { ...acquireRequest(call.value, check, NO_CALLER), maxTurns: 0 };
   return kindOf(call).read(call.value, check, NO_CALLER);
+}
+
+/** What brings turns or items is charged to the principal, as the gateway has found it out. */
+function inName({ $case }: Asked, request: unknown, principal: string): unknown {
+  if (typeof request !== 'object' || request === null) return request;
+  if ($case !== 'enqueue' && $case !== 'submit' && $case !== 'acquire' && $case !== 'ack') return request;
+  if (!('next' in request) || typeof request.next !== 'object') return { ...request, principal };
+  return { ...request, principal, next: { ...request.next, principal } };
 }
 
 function deliverOf(value: DeliverCall): NonNullable<CallHead['deliver']> {

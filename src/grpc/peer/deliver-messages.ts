@@ -67,9 +67,10 @@ export function askDeliver(home: Coordinator, call: DeliverCall, served: ServedC
   if (home.deliver === undefined) return false;
   served.form = FORM;
   const check = new Check(MOST);
-  const parcels = call.parcels.map(({ stamp, followUps }) => ({
+  const parcels = call.parcels.map(({ stamp, followUps, principal }) => ({
     stamp: fromWireToken(stamp),
     followUps: readFollowUps(followUps, check),
+    principal: principal === '' ? undefined : principal,
   }));
   const wrong = check.take();
   if (wrong === undefined) home.deliver({ source: call.source, parcels }, served);

@@ -12,6 +12,7 @@ import type {
   EnQueueRequest,
   NackAnswer,
   NackRequest,
+  PrincipalName,
   RenewAnswer,
   RenewRequest,
   Reply,
@@ -33,7 +34,7 @@ import { placed } from './write-entry.js';
 export interface Beside {
   readonly maxWait?: number | undefined;
   readonly stamp?: SessionStamp | undefined;
-  /** Who asks. What workers ask goes without it: their ids bear the name, and nothing else of it matters to the home. */
+  /** Who asks: of workers where the call may bring turns or items, which are charged to this name. */
   readonly principal?: string | undefined;
   /** An Acquire that asks for the turns of its ticket alone. */
   readonly takesNone?: boolean;
@@ -41,6 +42,10 @@ export interface Beside {
 
 const NOTHING_BESIDE: Beside = Object.freeze({});
 const TAKES_NONE: Beside = Object.freeze({ takesNone: true });
+
+function inNameOf({ principal }: { readonly principal?: PrincipalName }): Beside {
+  return principal === undefined ? NOTHING_BESIDE : { principal };
+}
 
 /** The calls of workers for one partition of another sidecar. */
 export abstract class RemoteCalls implements Calls, CallOwner {
@@ -60,7 +65,7 @@ export abstract class RemoteCalls implements Calls, CallOwner {
       ENQUEUE,
       request,
       reply,
-      request.maxWait === undefined ? NOTHING_BESIDE : { maxWait: request.maxWait },
+      request.maxWait === undefined ? inNameOf(request) : { maxWait: request.maxWait, principal: request.principal },
     );
   }
 
@@ -69,15 +74,15 @@ export abstract class RemoteCalls implements Calls, CallOwner {
   }
 
   submit(request: SubmitRequest, reply: Reply<SubmitAnswer>): Waiting {
-    return this.ask(SUBMIT, request, reply);
+    return this.ask(SUBMIT, request, reply, inNameOf(request));
   }
 
   acquire(request: AcquireRequest, reply: Reply<AcquireAnswer>): Waiting {
-    return this.ask(ACQUIRE, request, reply, request.maxTurns === 0 ? TAKES_NONE : NOTHING_BESIDE);
+    return this.ask(ACQUIRE, request, reply, request.maxTurns === 0 ? TAKES_NONE : inNameOf(request));
   }
 
   ack(request: AckRequest, reply: Reply<AckAnswer>): Waiting {
-    return this.ask(ACK, request, reply);
+    return this.ask(ACK, request, reply, inNameOf(request));
   }
 
   nack(request: NackRequest, reply: Reply<NackAnswer>): void {

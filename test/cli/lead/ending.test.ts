@@ -7,7 +7,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { type Cleanup, serve, temporaryFolder } from '../keyturn-process.js';
-import { LeadShell, lastFirst } from './lead-shell.js';
+import type { ShellHere } from '../shell-here.js';
+import { LeadShell, lastFirst, leadHere } from './lead-shell.js';
 import { longServing } from './long-serving.js';
 
 const WORK = 'n=0; while [ $n -lt 900 ]; do n=$((n+1)); echo "$NAME" >> diary; sleep 0.03; done';
@@ -17,7 +18,9 @@ const LISTENS = `trap 'echo "$NAME stops"; exit 0' TERM; echo "$NAME" >> diary; 
 const DEAF = `trap 'echo "$NAME hears"' TERM; echo "$NAME" >> diary; echo "$NAME begins"; ${WORK}`;
 
 interface Place {
+  /** As a process: for one that is stopped, killed, or gets two signals. */
   shell(name: string, script: string, ...options: string[]): LeadShell;
+  here(name: string, script: string, ...options: string[]): ShellHere;
   /** Who was at work, in the order of their work. */
   turns(): Promise<string>;
 }
@@ -28,11 +31,15 @@ async function placeAt(cleanup: Cleanup, address: string): Promise<Place> {
     const words = ['--group', 'g', '--ttl', '3s', ...options, '--', 'sh', '-c', script];
     return new LeadShell(cleanup, words, { address, cwd, env: { NAME: name, DEAF } });
   };
+  const here = (name: string, script: string, ...more: string[]) => {
+    const options = ['--ttl', '3s', ...more];
+    return leadHere(cleanup, { address, cwd, name, env: { DEAF }, options, script });
+  };
   const turns = async () => {
     const names = (await readFile(join(cwd, 'diary'), 'utf8')).trimEnd().split('\n');
     return names.filter((name, at) => name !== names[at - 1]).join(' ');
   };
-  return { shell, turns };
+  return { shell, here, turns };
 }
 
 async function place(t: TestContext): Promise<Place> {
@@ -46,10 +53,10 @@ describe('a command that does not end', { concurrency: true }, () => {
     // A process, because it stands still.
     const cleanup = lastFirst(t);
     const sidecar = await serve(cleanup);
-    const { shell, turns } = await placeAt(cleanup, sidecar.address);
-    const a = shell('a', DEAF);
+    const { here, turns } = await placeAt(cleanup, sidecar.address);
+    const a = here('a', DEAF);
     await a.said('a begins');
-    const b = shell('b', LISTENS);
+    const b = here('b', LISTENS);
     await b.said('standing');
     // When it is told: S376, by a fake clock. Here nobody but keyturn can have told it.
     sidecar.child.kill('SIGSTOP');
@@ -63,10 +70,10 @@ describe('a command that does not end', { concurrency: true }, () => {
   it('nor what it has started: that is killed with it', async (t: TestContext) => {
     const cleanup = lastFirst(t);
     const sidecar = await longServing(t);
-    const { shell, turns } = await placeAt(cleanup, sidecar.address);
-    const a = shell('a', 'NAME="child of $NAME" sh -c "$DEAF" & wait');
+    const { here, turns } = await placeAt(cleanup, sidecar.address);
+    const a = here('a', 'NAME="child of $NAME" sh -c "$DEAF" & wait');
     await a.said('child of a begins');
-    const b = shell('b', LISTENS);
+    const b = here('b', LISTENS);
     await b.said('standing');
     a.signal('SIGTERM');
     assert.equal(await a.ended, 143);
@@ -77,10 +84,10 @@ describe('a command that does not end', { concurrency: true }, () => {
   });
 
   it('is killed when keyturn is', async (t: TestContext) => {
-    const { shell, turns } = await place(t);
+    const { shell, here, turns } = await place(t);
     const a = shell('a', DEAF);
     await a.said('a begins');
-    const b = shell('b', LISTENS);
+    const b = here('b', LISTENS);
     await b.said('standing');
     a.signal('SIGKILL');
     assert.equal(await a.ended, 'SIGKILL');
@@ -91,10 +98,10 @@ describe('a command that does not end', { concurrency: true }, () => {
   });
 
   it('is killed when its keyturn stood still for longer than the ttl, without another wait', async (t: TestContext) => {
-    const { shell } = await place(t);
+    const { shell, here } = await place(t);
     const a = shell('a', DEAF, '--ttl', '6s', '--kill-after', '3s');
     await a.said('a begins');
-    const b = shell('b', LISTENS);
+    const b = here('b', LISTENS);
     await b.said('standing');
     a.signal('SIGSTOP');
     await b.said('b begins');
@@ -115,10 +122,10 @@ describe('a command that does not end', { concurrency: true }, () => {
   });
 
   it('loses its term when the hand-over takes too long, and the next one begins after it is killed', async (t: TestContext) => {
-    const { shell, turns } = await place(t);
-    const a = shell('a', DEAF, '--hand-over-timeout', '500ms');
+    const { here, turns } = await place(t);
+    const a = here('a', DEAF, '--hand-over-timeout', '500ms');
     await a.said('a begins');
-    const b = shell('b', LISTENS);
+    const b = here('b', LISTENS);
     await b.said('standing');
     a.signal('SIGTERM');
     assert.equal(await a.ended, 143);

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { MAIN } from '../../support/main.js';
 import type { Cleanup } from '../keyturn-process.js';
+import { ShellHere } from '../shell-here.js';
 
 export interface LeadOptions {
   readonly address: string;
@@ -19,6 +20,29 @@ export function lastFirst(t: Cleanup): Cleanup {
     for (const task of tasks) await task();
   });
   return { after: (task) => void tasks.unshift(task) };
+}
+
+interface LedScript {
+  readonly address: string;
+  /** Unset: that of the test. */
+  readonly cwd?: string;
+  /** `$NAME` for the script. */
+  readonly name: string;
+  /** Variables for it. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly options: readonly string[];
+  readonly script: string;
+}
+
+/** The same in this process, for what is no matter of processes: group `g`, a script of the shell. */
+export function leadHere(
+  cleanup: Cleanup,
+  { address, cwd = '.', name, env = {}, options, script }: LedScript,
+): ShellHere {
+  const words = ['lead', '--address', address, '--group', 'g', ...options];
+  const variables = Object.entries({ NAME: name, ...env }).map(([variable, value]) => `${variable}=${value}`);
+  const there = ['sh', '-c', 'cd "$0" && exec env "$@"', cwd, ...variables];
+  return new ShellHere(cleanup, [...words, '--', ...there, 'sh', '-c', script]);
 }
 
 export class LeadShell {

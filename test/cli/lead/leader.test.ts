@@ -6,7 +6,8 @@ import { describe, it, type TestContext } from 'node:test';
 import type { LeaderCareer, LeadOptions } from '@keyturn/client';
 import { registerLeader } from '../../../src/cli/leader.js';
 import { deferred } from '../../support/deferred.js';
-import { keyturn, startKeyturn } from '../keyturn-process.js';
+import { command } from '../in-process.js';
+import { startKeyturn } from '../keyturn-process.js';
 import { refusalOf } from '../refusal.js';
 import { lastFirst } from './lead-shell.js';
 import { longServing } from './long-serving.js';
@@ -15,7 +16,7 @@ async function place(t: TestContext) {
   const cleanup = lastFirst(t);
   const { address, client } = await longServing(t);
   const env = { KEYTURN_ADDRESS: address };
-  const leader = (...words: string[]) => keyturn(['leader', ...words], { env });
+  const leader = (...words: string[]) => command(['leader', ...words, '--address', address]);
   /** Leads when this has resolved, until it is asked to hand over. */
   const leads = async (options: LeadOptions = {}) => {
     const begun = deferred<void>();

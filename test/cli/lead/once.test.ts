@@ -3,26 +3,24 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { temporaryFolder } from '../keyturn-process.js';
-import { LeadShell, lastFirst } from './lead-shell.js';
+import { type Cleanup, temporaryFolder } from '../keyturn-process.js';
+import { LeadShell, lastFirst, leadHere } from './lead-shell.js';
 import { longServing } from './long-serving.js';
 
 const PREPARES = 'trap "exit 0" TERM; echo preparing; n=0; while [ $n -lt 600 ]; do n=$((n+1)); sleep 0.05; done';
 const WORKS = 'trap "exit 0" TERM; echo "$NAME begins"; n=0; while [ $n -lt 600 ]; do n=$((n+1)); sleep 0.05; done';
 
 describe('S408: keyturn lead', { concurrency: true }, () => {
-  const once = (inaugurate: string, ...options: string[]) => [
-    ...['--group', 'g', '--once', ...options, '--inaugurate', inaugurate],
-    ...['--', 'echo', 'it ran'],
-  ];
+  const once = (t: Cleanup, address: string, ...options: string[]) =>
+    leadHere(t, { address, name: 'a', options: ['--once', ...options], script: 'echo it ran' });
 
   it('says 76 when the term is lost before the command began: it did not run', async (t) => {
     const cleanup = lastFirst(t);
     const { address, server } = await longServing(t);
     const file = join(await temporaryFolder(cleanup), 'prepares');
     await writeFile(file, '');
-    const words = once(`echo preparing; while test -e '${file}'; do sleep 0.05; done`, '--ttl', '1s');
-    const a = new LeadShell(cleanup, words, { address });
+    const prepares = `echo preparing; while test -e '${file}'; do sleep 0.05; done`;
+    const a = once(cleanup, address, '--ttl', '3s', '--inaugurate', prepares);
     await a.said('preparing');
     server.forceStop();
     await rm(file);
@@ -34,7 +32,7 @@ describe('S408: keyturn lead', { concurrency: true }, () => {
   it('says 75 when somebody asks for the hand-over before the command began: it did not run', async (t) => {
     const cleanup = lastFirst(t);
     const { address, client } = await longServing(t);
-    const a = new LeadShell(cleanup, once(PREPARES), { address });
+    const a = once(cleanup, address, '--inaugurate', PREPARES);
     await a.said('preparing');
     await client.admin.yieldLeader('g');
     assert.equal(await a.ended, 75);
@@ -45,8 +43,7 @@ describe('S408: keyturn lead', { concurrency: true }, () => {
   it('ends with the code of a hand-over that failed, though the command ended with 0', async (t) => {
     const cleanup = lastFirst(t);
     const { address } = await longServing(t);
-    const words = ['--group', 'g', '--once', '--hand-over', 'exit 4', '--', 'echo', 'it ran'];
-    const a = new LeadShell(cleanup, words, { address });
+    const a = once(cleanup, address, '--hand-over', 'exit 4');
     assert.equal(await a.ended, 4);
     assert.ok(a.lines.includes('it ran'));
     assert.ok(a.stderr.includes('keyturn: --hand-over ended with 4'));
@@ -57,11 +54,12 @@ describe('S408: keyturn lead', { concurrency: true }, () => {
     const { address } = await longServing(t);
     const folder = join(await temporaryFolder(cleanup), 'tmp');
     await mkdir(folder);
-    const shell = (name: string, env: NodeJS.ProcessEnv = {}) =>
-      new LeadShell(cleanup, ['--group', 'g', '--', 'sh', '-c', WORKS], { address, env: { NAME: name, ...env } });
+    const shell = (name: string) => leadHere(cleanup, { address, name, options: [], script: WORKS });
     const a = shell('a');
     await a.said('a begins');
-    const b = shell('b', { TMPDIR: folder });
+    // As a process: its folder is a variable.
+    const words = ['--group', 'g', '--', 'sh', '-c', WORKS];
+    const b = new LeadShell(cleanup, words, { address, env: { NAME: 'b', TMPDIR: folder } });
     await b.said('standing');
     return { a, b, folder, shell };
   }

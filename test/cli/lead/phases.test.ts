@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { registerLead } from '../../../src/cli/lead.js';
 import { temporaryFolder } from '../keyturn-process.js';
 import { refusalOf } from '../refusal.js';
-import { LeadShell, lastFirst } from './lead-shell.js';
+import { lastFirst, leadHere } from './lead-shell.js';
 import { longServing } from './long-serving.js';
 
 const WORKS = 'trap "exit 0" TERM; echo "$NAME begins"; n=0; while [ $n -lt 600 ]; do n=$((n+1)); sleep 0.05; done';
@@ -17,10 +17,8 @@ describe('keyturn lead', { concurrency: true }, () => {
     const cleanup = lastFirst(t);
     const sidecar = await longServing(t);
     const cwd = await temporaryFolder(cleanup);
-    const lead = (name: string, options: readonly string[] = [], script = WORKS) => {
-      const words = ['--group', 'g', ...options, '--', 'sh', '-c', script];
-      return new LeadShell(cleanup, words, { address: sidecar.address, cwd, env: { NAME: name } });
-    };
+    const lead = (name: string, options: readonly string[] = [], script = WORKS) =>
+      leadHere(cleanup, { address: sidecar.address, cwd, name, options, script });
     return { lead, sidecar, cwd };
   }
 

@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { Keyturn } from '@keyturn/client';
 import { freePort } from '../../support/free-port.js';
 import { serve, temporaryFolder, until } from '../keyturn-process.js';
-import { LeadShell, lastFirst } from './lead-shell.js';
+import { lastFirst, leadHere } from './lead-shell.js';
 
 const WORKS =
   'trap "echo $NAME > $KEYTURN_STATE_FILE; exit 0" TERM; echo "$NAME begins after $KEYTURN_PREDECESSOR_HOW: $(cat $KEYTURN_STATE_FILE)"; n=0; while [ $n -lt 1200 ]; do n=$((n+1)); sleep 0.05; done';
@@ -25,10 +25,7 @@ async function killAndStart(t: TestContext, keeps: boolean): Promise<void> {
   await leadOnce(first.client);
   // Long enough for a machine on which a start takes its time.
   const shell = (name: string) =>
-    new LeadShell(cleanup, ['--group', 'g', '--ttl', '20s', '--', 'sh', '-c', WORKS], {
-      address: listen,
-      env: { NAME: name },
-    });
+    leadHere(cleanup, { address: listen, name, options: ['--ttl', '20s'], script: WORKS });
   const a = shell('a');
   await a.said('a begins after HANDED_OVER: ');
   const before = (await first.client.admin.getLeader('g')).leader;

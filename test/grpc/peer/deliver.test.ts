@@ -43,15 +43,16 @@ const REQUEST: DeliverRequest = {
   source: 63,
   parcels: [
     { stamp: 2 ** 52, followUps: [{ queue: 'other', item: whole }, plain('one', 10)] },
-    { stamp: 2 ** 52 + 64, followUps: [plain('two', 0)] },
+    { stamp: 2 ** 52 + 64, followUps: [plain('two', 0)], principal: 'ada' },
   ],
 };
 
 /** Of whichever class bytes are. */
 function asBytes({ source, parcels }: DeliverRequest) {
-  const followUps = parcels.flatMap(({ stamp, followUps: some }) =>
+  const followUps = parcels.flatMap(({ stamp, followUps: some, principal }) =>
     some.map(({ queue, item }) => ({
       stamp,
+      principal,
       queue,
       ...item,
       payload: Buffer.from(bytesOfPayload(item.payload)).toString('hex'),

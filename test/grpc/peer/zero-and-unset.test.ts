@@ -55,6 +55,7 @@ const ENQUEUE: Least<EnQueueRequest> = {
   maxWait: [undefined, 0],
   lease: [undefined, minLease],
   idempotencyKey: [undefined, 'i'],
+  principal: ['p'],
 };
 const DEQUEUE: Least<DeQueueRequest> = {
   queue: ['q'],
@@ -79,6 +80,7 @@ const SUBMIT: Least<SubmitRequest> = {
   items: ITEMS.map((item) => [item]),
   waitForRoom: [0],
   durability: [undefined, 'on_flush', 'interval', 'count', 'memory'],
+  principal: ['p'],
 };
 const ACQUIRE: Least<AcquireRequest> = {
   queues: [['q'], ['q', 'r']],
@@ -89,6 +91,7 @@ const ACQUIRE: Least<AcquireRequest> = {
   maxItemsPerTurn: [1],
   wait: [0],
   lease: [undefined, minLease],
+  principal: ['p'],
 };
 const ACQUIRES = [...each(acquireRequest(), ACQUIRE), acquireRequest({ key: 'k', maxTurns: 0 })];
 /** Without what only a home says, to itself. */
@@ -99,8 +102,11 @@ const ACK: Least<Omit<AckRequest, 'wrong'>> = {
   result: [undefined, Uint8Array.of(0)],
   followUps: [[], ITEMS.map((item) => ({ queue: 'r', item }))],
   // A next that takes nothing is no part of the port: whoever has a ticket asks with an Acquire.
-  next: [undefined, ...ACQUIRES.filter(({ maxTurns }) => maxTurns > 0)],
+  next: [undefined, ...ACQUIRES.filter(({ maxTurns, principal }) => maxTurns > 0 && principal === undefined)],
+  principal: ['p'],
 };
+/** Both are of the one who asked. */
+const OWN_NEXT: AckRequest = ackRequest({ token: 1, principal: 'p', next: acquireRequest({ principal: 'p' }) });
 const NACK: Least<NackRequest> = {
   queue: ['q'],
   key: [''],
@@ -271,7 +277,9 @@ describe('S578: zero, empty and unset arrive as what they were', () => {
     ...RESULTS.map(({ results }) => ({ followUps: results, next: undefined })),
     ...DELIVERIES.map((next) => ({ followUps: [], next })),
   ];
-  passes('Ack', each(ackRequest({ token: 1 }), ACK), acked, (wire, request, reply) => wire.remote.ack(request, reply));
+  passes('Ack', [...each(ackRequest({ token: 1 }), ACK), OWN_NEXT], acked, (wire, request, reply) =>
+    wire.remote.ack(request, reply),
+  );
   passes('Nack', each(nackRequest({ token: 1 }), NACK), NACKED, (wire, request, reply) =>
     wire.remote.nack(request, reply),
   );

@@ -108,11 +108,12 @@ function writeFollowUp(out: WireWriter, field: number, { queue, item }: FollowUp
 /** The fields of a DeliverCall behind its id. */
 export function writeDeliverRequest(out: WireWriter, { source, parcels }: DeliverRequest): void {
   out.number(2, source);
-  for (const { stamp, followUps } of parcels) {
+  for (const { stamp, followUps, principal } of parcels) {
     const expected = followUps.reduce((sum, { item }) => sum + sizeOf(item), 0);
     const start = out.open(3, expected);
     out.number(1, stamp);
     for (const followUp of followUps) writeFollowUp(out, 2, followUp);
+    if (principal !== undefined) out.text(3, principal);
     out.close(start, expected);
   }
 }

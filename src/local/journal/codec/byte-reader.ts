@@ -33,6 +33,11 @@ export class ByteReader {
     this.#at = at;
   }
 
+  /** Something is left to be read. */
+  get hasMore(): boolean {
+    return this.#at < this.#end;
+  }
+
   /** Four bytes at a place. */
   fixed(where: number): number {
     if (where + 4 > this.#end) throw new NotAValue('a value that is cut off');

@@ -16,6 +16,8 @@ const HAS = {
   contentElsewhere: 16,
   /** Some of `after` are of other groups. Since format 2. */
   far: 32,
+  /** Versions that do not know it pass it over: it stands last before the content. */
+  principal: 64,
 } as const;
 
 const HAS_OF_FINISHED = { result: 1, error: 2, contentHash: 4 } as const;
@@ -53,7 +55,8 @@ function write(to: ByteWriter, row: ItemRow, content: Content, seed: number, els
       (row.takesRoom ? HAS.takesRoom : 0) |
       (row.after.length === 0 ? 0 : HAS.after) |
       (elsewhere ? HAS.contentElsewhere : 0) |
-      (hasFar(row.after) ? HAS.far : 0),
+      (hasFar(row.after) ? HAS.far : 0) |
+      (row.principal === undefined ? 0 : HAS.principal),
   );
   to.number(row.contentHash);
   to.number(row.submittedAt);
@@ -65,6 +68,7 @@ function write(to: ByteWriter, row: ItemRow, content: Content, seed: number, els
   if (row.idempotencyKey !== undefined) to.text(row.idempotencyKey);
   if (row.after.length > 0) writeRefs(to, row.after);
   if (hasFar(row.after)) writeFar(to, row.after);
+  if (row.principal !== undefined) to.text(row.principal);
   to.fixed(4, to.length - PREFIX);
   if (!elsewhere) writeContentFields(to, content);
   to.seal(seed);
@@ -209,7 +213,7 @@ function readOpen(from: ByteReader, seq: number): ItemRow {
   const refs = (has & HAS.after) === 0 ? NO_REFS : readRefs(from);
   const after = (has & HAS.far) === 0 ? refs : readFar(from, refs);
   const takesRoom = (has & HAS.takesRoom) !== 0;
-  return {
+  const row: ItemRow = {
     table: 'items',
     seq,
     state: 'open',
@@ -225,6 +229,7 @@ function readOpen(from: ByteReader, seq: number): ItemRow {
     contentBytes,
     content: undefined,
   };
+  return (has & HAS.principal) === 0 ? row : { ...row, principal: from.text() };
 }
 
 function readFinished(from: ByteReader, seq: number): FinishedRow | EndRow {

@@ -7,7 +7,7 @@ import { readContentFields, readRefs, writeContentFields, writeRefs } from './it
 
 const HAS = { itemId: 1, idempotencyKey: 2, after: 4, waitsForUnknown: 8 } as const;
 
-export function writeParcel(to: ByteWriter, { target, from, followUps }: OutboxRow): void {
+export function writeParcel(to: ByteWriter, { target, from, followUps, principal }: OutboxRow): void {
   to.whole(target);
   to.text(from);
   to.whole(followUps.length);
@@ -15,6 +15,8 @@ export function writeParcel(to: ByteWriter, { target, from, followUps }: OutboxR
     to.text(queue);
     writeNewItem(to, item);
   }
+  // Last, and only where there is one: other rows are as they were, and versions that do not know it pass it over.
+  if (principal !== undefined) to.text(principal);
 }
 
 /** @throws NotAValue */
@@ -24,7 +26,8 @@ export function readParcel(from: ByteReader, stamp: number): OutboxRow {
   const followUps: FollowUp[] = [];
   for (let left = from.whole(); left > 0; left -= 1)
     followUps.push({ queue: from.text(), item: readNewItem(from), target });
-  return { table: 'outbox', stamp, target, from: queue, followUps };
+  const row: OutboxRow = { table: 'outbox', stamp, target, from: queue, followUps };
+  return from.hasMore ? { ...row, principal: from.text() } : row;
 }
 
 function writeNewItem(to: ByteWriter, item: NewItem): void {

@@ -44,13 +44,15 @@ function writeLive(to: ByteWriter, row: TurnRow): void {
   writeOptional(to, row.latestEnd, to.number);
   to.byte(HANDED.number(row.handed));
   writeOptional(to, row.session, to.text);
+  // Last, and only where there is one: other rows are as they were, and versions that do not know it pass it over.
+  if (row.principal !== undefined) to.text(row.principal);
 }
 
 type Live = Omit<TurnRow, 'table' | 'token' | 'queue' | 'key' | 'lane' | 'startedAt'>;
 type Ended = Omit<EndedRow, 'table' | 'token' | 'queue' | 'key' | 'lane' | 'startedAt'>;
 
 function readLive(from: ByteReader): Live {
-  return {
+  const live: Live = {
     state: 'live',
     assignment: readAssignment(from),
     consumerId: from.text(),
@@ -62,6 +64,7 @@ function readLive(from: ByteReader): Live {
     handed: HANDED.word(from.byte()),
     session: readOptional(from, from.text),
   };
+  return from.hasMore ? { ...live, principal: from.text() } : live;
 }
 
 function writeEnded(to: ByteWriter, row: EndedRow): void {

@@ -151,7 +151,7 @@ final class CertificatesTest {
     @EnumSource(KeyturnOptions.TransportKind.class)
     void aSidecarThatIsNotThereIsNamedWithTheReason(KeyturnOptions.TransportKind transport) {
         KeyturnOptions options = KeyturnOptions.builder().transport(transport).build();
-        SubmitOptions soon = SubmitOptions.builder().timeout(Duration.ofMillis(500)).build();
+        SubmitOptions soon = SubmitOptions.builder().timeout(Duration.ofSeconds(3)).build();
         try (Keyturn keyturn = Keyturn.connect("127.0.0.1:1", options)) {
             KeyturnException error = assertThrows(
                     KeyturnException.class, () -> keyturn.get(keyturn.submit("q", QueueItem.of("k", "x"), soon)));

@@ -27,8 +27,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 @Tag("sidecar")
+@Isolated("looks at all threads of the process")
 class ClosingTest {
     private static final int THREADS = 8;
     private static Sidecar sidecar;

@@ -19,8 +19,10 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 @Tag("sidecar")
+@Isolated("looks at all threads of the process")
 class ConnectionTest {
     private static final Duration TTL = Duration.ofSeconds(7);
     /** Most of it, so that a machine that is slow for seconds is in time still. */

@@ -30,9 +30,11 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Where handlers run, and what becomes of work that cannot be begun. */
 @Tag("sidecar")
+@Isolated("counts the threads of the process")
 class HandlersTest {
     private static Sidecar sidecar;
     private ExecutorService threads;

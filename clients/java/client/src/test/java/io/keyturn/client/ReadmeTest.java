@@ -29,9 +29,11 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Compiles and runs each example of the readme, and compares what it prints with what the readme says. */
 @Tag("sidecar")
+@Isolated("replaces the standard output of the process")
 class ReadmeTest {
     private static final Pattern BLOCK = Pattern.compile("```java\\n(.*?)```(?:\\s*```text\\n(.*?)```)?", Pattern.DOTALL);
     private static final int EXAMPLES = 11;

@@ -3,6 +3,8 @@ package io.keyturn.client;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -10,7 +12,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -18,10 +22,16 @@ import java.util.regex.Pattern;
 final class Sidecar implements AutoCloseable {
     private static final Pattern ADDRESS = Pattern.compile("\"grpc\":\"([^\"]+)\"");
     private static final int START_SECONDS = 60;
+    /** Ports that systems give to nobody by themselves: what is killed finds its own free again, however many others start meanwhile. */
+    private static final int FIRST_PORT = 12_000;
+
+    private static final int PORTS = 8_000;
+    private static final AtomicInteger NEXT_PORT =
+            new AtomicInteger(ThreadLocalRandom.current().nextInt(PORTS));
 
     private final Path config;
     private Process process;
-    private String address = "127.0.0.1:0";
+    private String address = ownAddress();
 
     private Sidecar(Path config) {
         this.config = config;
@@ -48,6 +58,18 @@ final class Sidecar implements AutoCloseable {
 
     String address() {
         return address;
+    }
+
+    private static String ownAddress() {
+        for (int tried = 0; tried < 100; tried += 1) {
+            int port = FIRST_PORT + NEXT_PORT.incrementAndGet() % PORTS;
+            try (ServerSocket free = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+                return "127.0.0.1:" + free.getLocalPort();
+            } catch (IOException taken) {
+                // The next one.
+            }
+        }
+        throw new IllegalStateException("a hundred ports in a row are in use");
     }
 
     /** As by kill -9. */
