@@ -7,16 +7,13 @@
  * required fields): who takes them off a wire checks that first, with the `limits` of the configuration.
  */
 import type {
-  ClusterView,
-  FinalizeView,
-  MoveRequest,
-  MoveView,
-  RestoreRequest,
-  RestoreView,
-  RouteRequest,
-  RouteView,
-} from './core/contract/cluster.js';
-import type { Changed, ItemChoice, ListDeadLettersRequest } from './core/contract/item-choice.js';
+  AdminAnswer,
+  AdminKind,
+  AdminRequest,
+  ClusterAnswer,
+  ClusterKind,
+  ClusterRequest,
+} from './core/contract/admin-calls.js';
 import type {
   AwaitLeaderRequest,
   CandidateView,
@@ -41,7 +38,6 @@ import type {
   EnQueueRequest,
   HelloAnswer,
   HelloRequest,
-  LaneState,
   NackAnswer,
   NackRequest,
   Refusal,
@@ -56,27 +52,9 @@ import type {
 import type { SessionListener } from './core/contract/notices.js';
 import type { DeliverAnswer, DeliverRequest } from './core/contract/parcels.js';
 import type { ServerView } from './core/contract/server.js';
-import type { ListSessionsRequest, SessionPage } from './core/contract/session-views.js';
-import type {
-  CoordinatorEvent,
-  CoordinatorStanding,
-  CoordinatorStats,
-  DeadLetterPage,
-  EvictionView,
-  GetItemRequest,
-  ItemReport,
-  KeyExplanation,
-  KeyPage,
-  LimitsChange,
-  LimitsView,
-  ListKeysRequest,
-  ListQueuesRequest,
-  QueueNumbers,
-  QueuePage,
-  RetryNowRequest,
-  RetryNowView,
-} from './core/contract/views.js';
+import type { CoordinatorEvent, CoordinatorStanding, CoordinatorStats, QueueNumbers } from './core/contract/views.js';
 
+export * from './core/contract/admin-calls.js';
 export type * from './core/contract/cluster.js';
 export * from './core/contract/foreign-names.js';
 export type * from './core/contract/item-choice.js';
@@ -189,25 +167,20 @@ export interface DrainReport {
   readonly lostItems: number;
 }
 
+/** One function for each kind of call. */
+export type AdminFunctions = {
+  readonly [K in AdminKind]: (request: AdminRequest<K>) => Promise<Result<AdminAnswer<K>>>;
+};
+export type ClusterFunctions = {
+  readonly [K in ClusterKind]: (request: ClusterRequest<K>) => Promise<Result<ClusterAnswer<K>>>;
+};
+
+/** The calls of operators: {@link AdminTypes} has the request and the answer of each kind. */
 export interface Administration {
-  /** The same, asked by one of this name, of at most 256 bytes: a home elsewhere is told it. Unset: it asks nobody elsewhere. */
-  by?(principal: string): Administration;
-  listQueues(request: ListQueuesRequest): Promise<Result<QueuePage>>;
-  listKeys(request: ListKeysRequest): Promise<Result<KeyPage>>;
-  listSessions(request: ListSessionsRequest): Promise<Result<SessionPage>>;
-  explainKey(queue: string, key: string): Promise<Result<KeyExplanation>>;
-  getItem(request: GetItemRequest): Promise<Result<ItemReport>>;
-  evictHolder(queue: string, key: string, discard?: boolean): Promise<Result<EvictionView>>;
-  retryNow(request: RetryNowRequest): Promise<Result<RetryNowView>>;
-  resumeKey(queue: string, key: string): Promise<Result<{ readonly resumed: boolean; readonly state: LaneState }>>;
-  pauseQueue(queue: string): Promise<Result<void>>;
-  resumeQueue(queue: string): Promise<Result<void>>;
-  setLimits(queue: string, change: LimitsChange): Promise<Result<LimitsView>>;
-  listDeadLetters(request: ListDeadLettersRequest): Promise<Result<DeadLetterPage>>;
-  redrive(choice: ItemChoice): Promise<Result<Changed>>;
-  discard(choice: ItemChoice, waiting: boolean): Promise<Result<Changed>>;
+  /** @param by who asks, at most 256 bytes, for the audit of a remote home. Unset: the home logs no name */
+  ask<K extends AdminKind>(kind: K, request: AdminRequest<K>, by?: string): Promise<Result<AdminAnswer<K>>>;
   /** An unset queue or key: all of them. */
-  watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch>;
+  watch(queue: string | undefined, key: string | undefined, watcher: Watcher, by?: string): Result<Watch>;
 }
 
 /**
@@ -232,16 +205,10 @@ export interface Desk {
   view(): Promise<Result<ServerView>>;
 }
 
-/** What people ask about the cluster that this coordinator is of, and do to it. */
+/** What operators ask about the cluster of this coordinator, and change in it: {@link ClusterTypes} has each kind. */
 export interface Cluster {
-  view(): Promise<Result<ClusterView>>;
-  /** Makes a member the home of a partition, and waits until it is, for 20 s. */
-  move(request: MoveRequest): Promise<Result<MoveView>>;
-  restore(request: RestoreRequest): Promise<Result<RestoreView>>;
-  /** Fixes the newest format of rows that this version knows. */
-  finalize(): Promise<Result<FinalizeView>>;
-  /** Tells where a queue lives, or changes it while the queue is empty. */
-  route(request: RouteRequest): Promise<Result<RouteView>>;
+  /** `movePartition` waits until the member is the home, for 20 s; `finalizeCluster` fixes the newest format of rows of this version. */
+  ask<K extends ClusterKind>(kind: K, request: ClusterRequest<K>): Promise<Result<ClusterAnswer<K>>>;
 }
 
 /** One who watches events. */

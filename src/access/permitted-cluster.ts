@@ -1,10 +1,8 @@
-/** A partition has keys of many queues: what is asked or done of it concerns all. */
-import type { Cluster, Result, RouteRequest } from '../coordinator.js';
-import { EVERYTHING, notAllowed } from './permitted.js';
+/** The calls about a cluster, as far as their principal may ask them. */
+import type { Cluster, ClusterAnswer, ClusterKind, ClusterRequest, Result } from '../coordinator.js';
+import { CLUSTER_CALLS } from '../coordinator.js';
+import { operatorRefusal } from './permitted-admin.js';
 import type { Principal } from './principal.js';
-import type { Verb } from './settings.js';
-
-type Answer<K extends keyof Cluster> = ReturnType<Cluster[K]>;
 
 export class PermittedCluster implements Cluster {
   constructor(
@@ -12,36 +10,8 @@ export class PermittedCluster implements Cluster {
     private readonly principal: Principal,
   ) {}
 
-  async view(): Answer<'view'> {
-    return this.#refused('view') ?? this.cluster.view();
-  }
-
-  async move(...request: Parameters<Cluster['move']>): Answer<'move'> {
-    return this.#refused('operate') ?? this.cluster.move(...request);
-  }
-
-  async restore(...request: Parameters<Cluster['restore']>): Answer<'restore'> {
-    return this.#refused('operate') ?? this.cluster.restore(...request);
-  }
-
-  async finalize(): Answer<'finalize'> {
-    return this.#refused('operate') ?? this.cluster.finalize();
-  }
-
-  /** A change stands in the record of all, and only one is made at a time. */
-  async route(request: RouteRequest): Answer<'route'> {
-    const isChange = request.group !== undefined || request.spread !== undefined;
-    if (isChange) return this.#refused('operate') ?? this.cluster.route(request);
-    const refusal = this.principal.allowance?.asks();
-    if (refusal !== undefined) return { ok: false, refusal };
-    if (this.principal.grants.mayQueue('view', request.queue)) return this.cluster.route(request);
-    return { ok: false, refusal: notAllowed(this.principal, 'view', `queue ${request.queue}`) };
-  }
-
-  #refused(verb: Verb): Result<never> | undefined {
-    const refusal = this.principal.allowance?.asks();
-    if (refusal !== undefined) return { ok: false, refusal };
-    if (this.principal.grants.mayEverywhere(verb)) return undefined;
-    return { ok: false, refusal: notAllowed(this.principal, verb, EVERYTHING) };
+  async ask<K extends ClusterKind>(kind: K, request: ClusterRequest<K>): Promise<Result<ClusterAnswer<K>>> {
+    const refusal = operatorRefusal(this.principal, CLUSTER_CALLS[kind], request);
+    return refusal === undefined ? this.cluster.ask(kind, request) : { ok: false, refusal };
   }
 }

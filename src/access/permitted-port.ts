@@ -34,8 +34,7 @@ export class PermittedPort {
     desk?: Desk,
   ) {
     this.calls = new PermittedCalls(coordinator, principal);
-    const { admin } = coordinator;
-    this.admin = new PermittedAdministration(admin.by?.(principal.name) ?? admin, principal);
+    this.admin = new PermittedAdministration(coordinator.admin, principal);
     this.leaders = new PermittedLeaders(coordinator.leaders, principal);
     this.desk = desk && new PermittedDesk(desk, principal);
     this.cluster = cluster && new PermittedCluster(cluster, principal);

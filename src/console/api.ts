@@ -35,7 +35,7 @@ import { type Audited, auditEntry, OK } from '../grpc/call/audit.js';
 import { type Log, report } from '../grpc/call/handler.js';
 import type { Observe } from '../grpc/call/observe.js';
 import { type CallStatus, codeName, detailsOf, internalStatus, statusOf } from '../grpc/call/status.js';
-import { ADMIN_CALLS } from '../grpc/services/admin-service.js';
+import { ADMIN_METHODS } from '../grpc/services/admin-service.js';
 import { LEADER_CALLS } from '../grpc/services/leader-service.js';
 import type { CarriedByBytes } from '../grpc/services/person-call.js';
 import { eventsBytes, WATCH_EVENTS, watchedOf } from '../grpc/services/watched-bytes.js';
@@ -69,7 +69,9 @@ const VIEWER = createContextKey<Looker | undefined>(undefined);
 
 export class Api {
   readonly #feeds = new Map<Feed, Viewer>();
-  readonly #calls = new Map<string, CarriedByBytes>([...ADMIN_CALLS, ...LEADER_CALLS].map((call) => [call.path, call]));
+  readonly #calls = new Map<string, CarriedByBytes>(
+    [...ADMIN_METHODS, ...LEADER_CALLS].map((call) => [call.path, call]),
+  );
   readonly #handlers: ReadonlyMap<string, ConnectRouter['handlers'][number]>;
 
   private constructor(

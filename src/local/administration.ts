@@ -1,24 +1,17 @@
 import type {
+  AdminAnswer,
+  AdminFunctions,
   Administration,
+  AdminKind,
+  AdminRequest,
   Changed,
-  DeadLetterPage,
-  GetItemRequest,
-  ItemChoice,
-  ItemReport,
   KeyExplanation,
-  KeyPage,
-  LimitsChange,
-  ListDeadLettersRequest,
-  ListKeysRequest,
-  ListQueuesRequest,
-  ListSessionsRequest,
   Refusal,
   Result,
-  RetryNowRequest,
   Watch,
   Watcher,
 } from '../coordinator.js';
-import { placesFor } from '../coordinator.js';
+import { ADMIN_CALLS, isChange, placesFor } from '../coordinator.js';
 import { reportOf } from '../core/calls/admin/get-item.js';
 import { DRAINING } from '../core/contract/refusals.js';
 import type { Walk } from '../core/core.js';
@@ -30,7 +23,7 @@ const SLICE = 5_000;
 /** Items removed or put back in one go: about as long. */
 const CHANGED = 1_000;
 
-/** The calls that people make. What has to look at everything does so in slices, so that workers do not notice. */
+/** The calls of operators, one function for each kind. What has to look at everything does so in slices, so that workers do not notice. */
 export class LocalAdministration implements Administration {
   constructor(
     private readonly loop: Loop,
@@ -38,117 +31,87 @@ export class LocalAdministration implements Administration {
     private readonly maxWatchers: number,
   ) {}
 
-  async listQueues(request: ListQueuesRequest) {
-    const refusal = this.#closed();
-    if (refusal !== undefined) return { ok: false, refusal } as const;
-    return { ok: true, value: this.loop.core.listQueues(request, this.#now()) } as const;
+  async ask<K extends AdminKind>(kind: K, request: AdminRequest<K>): Promise<Result<AdminAnswer<K>>> {
+    const { queue } = ADMIN_CALLS[kind].place(request) ?? {};
+    const availability = this.loop.store?.availability;
+    const isWrite = queue !== undefined && isChange(kind, request);
+    const refusal = isWrite ? availability?.refusal(queue) : availability?.closed;
+    return refusal === undefined ? this.#calls[kind](request) : { ok: false, refusal };
   }
 
-  async listSessions(request: ListSessionsRequest) {
-    const refusal = this.#closed();
-    if (refusal !== undefined) return { ok: false, refusal } as const;
-    this.#now();
-    return { ok: true, value: this.loop.core.listSessions(request) } as const;
-  }
-
-  async listKeys(request: ListKeysRequest): Promise<Result<KeyPage>> {
-    const refusal = this.#closed();
-    if (refusal !== undefined) return { ok: false, refusal };
-    this.#now();
-    const scan = this.loop.core.listKeys(request, SLICE);
-    if (!scan.ok) return scan;
-    const value =
-      scan.value === undefined ? { keys: [], nextPageToken: '' } : await this.#inSlices(scan.value, (page) => page);
-    return { ok: true, value };
-  }
-
-  async explainKey(queue: string, key: string) {
-    const refusal = this.#closed();
-    if (refusal !== undefined) return { ok: false, refusal } as const;
-    const scan = key === '' ? this.loop.core.explainKeyless(queue, SLICE, () => this.#now()) : undefined;
-    if (scan?.ok === false) return scan;
-    if (scan?.value !== undefined) {
-      return { ok: true, value: this.#traced(await this.#inSlices(scan.value, (report) => report)) } as const;
-    }
-    const found = this.#step((now) => this.loop.core.explainKey(queue, key, now));
-    return found.ok ? ({ ok: true, value: this.#traced(found.value) } as const) : found;
-  }
+  readonly #calls: AdminFunctions = {
+    listQueues: async (request) => ({ ok: true, value: this.loop.core.listQueues(request, this.#now()) }),
+    listSessions: async (request) => {
+      this.#now();
+      return { ok: true, value: this.loop.core.listSessions(request) };
+    },
+    listKeys: async (request) => {
+      this.#now();
+      const scan = this.loop.core.listKeys(request, SLICE);
+      if (!scan.ok) return scan;
+      const value =
+        scan.value === undefined ? { keys: [], nextPageToken: '' } : await this.#inSlices(scan.value, (page) => page);
+      return { ok: true, value };
+    },
+    explainKey: async ({ queue, key }) => {
+      const scan = key === '' ? this.loop.core.explainKeyless(queue, SLICE, () => this.#now()) : undefined;
+      if (scan?.ok === false) return scan;
+      if (scan?.value !== undefined) {
+        return { ok: true, value: this.#traced(await this.#inSlices(scan.value, (report) => report)) };
+      }
+      const found = this.#step((now) => this.loop.core.explainKey(queue, key, now));
+      return found.ok ? { ok: true, value: this.#traced(found.value) } : found;
+    },
+    getItem: async ({ queue, itemId, withPayload }) => {
+      const found = this.#step((now) => this.loop.core.getItem(queue, itemId, now));
+      if (!found.ok) return found;
+      const whole = this.loop.store?.itemReport(found.value) ?? found;
+      return whole.ok ? { ok: true, value: reportOf(whole.value, withPayload) } : whole;
+    },
+    evictHolder: ({ queue, key, discard }) =>
+      this.#change(queue, (now) => this.loop.core.evictHolder(queue, key, now, discard)),
+    retryNow: (request) => this.#change(request.queue, (now) => this.loop.core.retryNow(request, now)),
+    resumeKey: ({ queue, key }) => this.#change(queue, (now) => this.loop.core.resumeKey(queue, key, now)),
+    pauseQueue: ({ queue }) => this.#change(queue, (now) => this.loop.core.pauseQueue(queue, now)),
+    resumeQueue: ({ queue }) => this.#change(queue, (now) => this.loop.core.resumeQueue(queue, now)),
+    setLimits: async (request) => {
+      const { queue, change } = request;
+      const set = (now: number) => this.loop.core.setLimits(queue, change, now);
+      return isChange('setLimits', request) ? this.#change(queue, set) : this.#step(set);
+    },
+    listDeadLetters: async (request) => {
+      this.#now();
+      const scan = this.loop.core.listDeadLetters(request, SLICE);
+      if (!scan.ok) return scan;
+      if (scan.value === undefined) return { ok: true, value: { deadLetters: [], nextPageToken: '' } };
+      return this.#inSlices(scan.value, (page) => this.loop.store?.page(page) ?? { ok: true, value: page });
+    },
+    redrive: (choice) => this.#walks(choice.queue, (clock) => [this.loop.core.redrive(choice, CHANGED, clock)]),
+    discard: (choice) => {
+      const { core } = this.loop;
+      let left = choice.most ?? Number.POSITIVE_INFINITY;
+      const after = ({ done }: Changed) => {
+        left -= done;
+      };
+      return this.#walks(
+        choice.queue,
+        (clock) => {
+          const dead = core.discardDead(choice, CHANGED, clock);
+          return choice.waiting ? [dead, core.discardWaiting(choice, CHANGED, clock, () => left)] : [dead];
+        },
+        after,
+      );
+    },
+  };
 
   #traced(view: KeyExplanation): KeyExplanation {
     return this.loop.store?.explained(view) ?? view;
   }
 
-  async getItem({ queue, itemId, withPayload }: GetItemRequest): Promise<Result<ItemReport>> {
-    const refusal = this.#closed();
-    if (refusal !== undefined) return { ok: false, refusal };
-    const found = this.#step((now) => this.loop.core.getItem(queue, itemId, now));
-    if (!found.ok) return found;
-    const whole = this.loop.store?.itemReport(found.value) ?? found;
-    return whole.ok ? { ok: true, value: reportOf(whole.value, withPayload) } : whole;
-  }
-
-  async evictHolder(queue: string, key: string, discard = false) {
-    return this.#change(queue, (now) => this.loop.core.evictHolder(queue, key, now, discard));
-  }
-
-  async retryNow(request: RetryNowRequest) {
-    return this.#change(request.queue, (now) => this.loop.core.retryNow(request, now));
-  }
-
-  async resumeKey(queue: string, key: string) {
-    return this.#change(queue, (now) => this.loop.core.resumeKey(queue, key, now));
-  }
-
-  async pauseQueue(queue: string) {
-    return this.#change(queue, (now) => this.loop.core.pauseQueue(queue, now));
-  }
-
-  async resumeQueue(queue: string) {
-    return this.#change(queue, (now) => this.loop.core.resumeQueue(queue, now));
-  }
-
-  async setLimits(queue: string, change: LimitsChange) {
-    const changesNothing = change.rate === undefined && change.maxInFlight === undefined;
-    const refusal = changesNothing ? this.#closed() : undefined;
-    if (refusal !== undefined) return { ok: false, refusal } as const;
-    if (changesNothing) return this.#step((now) => this.loop.core.setLimits(queue, change, now));
-    return this.#change(queue, (now) => this.loop.core.setLimits(queue, change, now));
-  }
-
-  async listDeadLetters(request: ListDeadLettersRequest): Promise<Result<DeadLetterPage>> {
-    const refusal = this.#closed();
-    if (refusal !== undefined) return { ok: false, refusal };
-    this.#now();
-    const scan = this.loop.core.listDeadLetters(request, SLICE);
-    if (!scan.ok) return scan;
-    if (scan.value === undefined) return { ok: true, value: { deadLetters: [], nextPageToken: '' } };
-    return this.#inSlices(scan.value, (page) => this.loop.store?.page(page) ?? { ok: true, value: page });
-  }
-
-  async redrive(choice: ItemChoice): Promise<Result<Changed>> {
-    return this.#walks(choice.queue, (clock) => [this.loop.core.redrive(choice, CHANGED, clock)]);
-  }
-
-  async discard(choice: ItemChoice, waiting: boolean): Promise<Result<Changed>> {
-    const { core } = this.loop;
-    let left = choice.most ?? Number.POSITIVE_INFINITY;
-    const after = ({ done }: Changed) => {
-      left -= done;
-    };
-    return this.#walks(
-      choice.queue,
-      (clock) => {
-        const dead = core.discardDead(choice, CHANGED, clock);
-        return waiting ? [dead, core.discardWaiting(choice, CHANGED, clock, () => left)] : [dead];
-      },
-      after,
-    );
-  }
-
   watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch> {
     const mayNot = queue === undefined ? undefined : this.loop.core.mayUse(queue);
     const ended = this.loop.watches.isEnded ? DRAINING : undefined;
-    const refusal = ended ?? this.#closed() ?? mayNot ?? this.#tooMany(watcher);
+    const refusal = ended ?? this.loop.store?.availability.closed ?? mayNot ?? this.#tooMany(watcher);
     if (refusal !== undefined) return { ok: false, refusal };
     return { ok: true, value: this.loop.watches.add(queue, key, watcher) };
   }
@@ -170,15 +133,9 @@ export class LocalAdministration implements Administration {
     return now;
   }
 
-  /** Why every call is refused, if so. */
-  #closed(): Refusal | undefined {
-    return this.loop.store?.availability.closed;
-  }
-
   /** A step that changes something in this queue: resolves when it is on the disk. */
   async #change<T>(queue: string, run: (now: number) => Result<T>): Promise<Result<T>> {
-    const refusal = this.loop.store?.availability.refusal(queue);
-    return refusal === undefined ? this.#written(queue, this.#step(run)) : { ok: false, refusal };
+    return this.#written(queue, this.#step(run));
   }
 
   /** Walks that change something in this queue, all begun now: resolves when all of it is on the disk. */
@@ -187,8 +144,6 @@ export class LocalAdministration implements Administration {
     begin: (clock: () => number) => readonly Walk[],
     after: (changed: Changed) => void = () => undefined,
   ): Promise<Result<Changed>> {
-    const refusal = this.loop.store?.availability.refusal(queue);
-    if (refusal !== undefined) return { ok: false, refusal };
     this.#now();
     const walks: Generator<undefined, Changed>[] = [];
     for (const walk of begin(() => this.loop.now())) {

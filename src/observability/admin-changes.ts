@@ -1,25 +1,20 @@
 /** How often people changed something: what an operator looks at first when a queue behaves in another way than before. */
+import { CHANGING_CALLS } from '../coordinator.js';
 import type { FinishedCall } from './call-durations.js';
 import type { Sample } from './plain.js';
 
+const METHODS: readonly (readonly [service: string, method: string])[] = [
+  ...CHANGING_CALLS.map((kind) => ['AdminService', kind] as const),
+  ['LeaderService', 'yieldLeader'],
+];
+
 /** By the path of the call, under the name that the label has. The others only look. */
-const CHANGING: ReadonlyMap<string, string> = new Map([
-  ...[
-    ['EvictHolder', 'evict_holder'],
-    ['RetryNow', 'retry_now'],
-    ['ResumeKey', 'resume_key'],
-    ['PauseQueue', 'pause_queue'],
-    ['ResumeQueue', 'resume_queue'],
-    ['SetLimits', 'set_limits'],
-    ['Redrive', 'redrive'],
-    ['Discard', 'discard'],
-    ['MovePartition', 'move_partition'],
-    ['RestorePartitions', 'restore_partitions'],
-    ['FinalizeCluster', 'finalize_cluster'],
-    ['RouteQueue', 'route_queue'],
-  ].map(([method = '', call = '']) => [`/keyturn.v1.AdminService/${method}`, call] as const),
-  ['/keyturn.v1.LeaderService/YieldLeader', 'yield_leader'],
-]);
+const CHANGING: ReadonlyMap<string, string> = new Map(
+  METHODS.map(([service, method]) => [
+    `/keyturn.v1.${service}/${method.charAt(0).toUpperCase()}${method.slice(1)}`,
+    method.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  ]),
+);
 
 /** @param path of the call, as `/keyturn.v1.AdminService/EvictHolder` */
 export function changes(path: string): boolean {

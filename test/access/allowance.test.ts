@@ -130,8 +130,8 @@ describe('calls of one principal in a second', () => {
   test('of people count too', async () => {
     const stage = new Bounded();
     const { admin } = portOf(stage.coordinator, 'ada', stage.allowance({ callsPerSecond: 1 }));
-    assert.ok((await admin.listQueues({ nameContains: '', after: '', most: 1 })).ok);
-    const asked = await admin.pauseQueue('q');
+    assert.ok((await admin.ask('listQueues', { nameContains: '', after: '', most: 1 })).ok);
+    const asked = await admin.ask('pauseQueue', { queue: 'q' });
     assert.ok(!asked.ok);
     assert.deepEqual(told(asked.refusal), [PACE, 1, 1_000]);
   });

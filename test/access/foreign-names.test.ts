@@ -35,12 +35,12 @@ describe('the error of an item that had to wait for one of another queue', () =>
   const { admin, calls } = portFor(begun(), ['ada.*'], ['view', 'operate', 'produce']);
 
   test('as a dead letter', async () => {
-    const [letter] = told(await admin.listDeadLetters(LETTERS)).deadLetters;
+    const [letter] = told(await admin.ask('listDeadLetters', LETTERS)).deadLetters;
     assert.equal(letter?.lastError, HIDDEN);
   });
 
   test('as an item by its id', async () => {
-    const report = told(await admin.getItem({ queue: QUEUE, itemId: ITEM, withPayload: false }));
+    const report = told(await admin.ask('getItem', { queue: QUEUE, itemId: ITEM, withPayload: false }));
     assert.equal(report.lastError, HIDDEN);
   });
 
@@ -55,23 +55,23 @@ describe('the error of an item that had to wait for one of another queue', () =>
       ['became a dead letter', 1],
     ] as const) {
       const filter = { causes: [], errorContains, diedAfter: undefined, diedBefore: undefined };
-      assert.equal(told(await admin.listDeadLetters({ ...LETTERS, filter })).deadLetters.length, count);
+      assert.equal(told(await admin.ask('listDeadLetters', { ...LETTERS, filter })).deadLetters.length, count);
       const choice = { queue: QUEUE, key: undefined, itemIds: [], filter, dryRun: true };
-      assert.equal(told(await admin.redrive(choice)).chosen, count);
-      assert.equal(told(await admin.discard(choice, false)).chosen, count);
+      assert.equal(told(await admin.ask('redrive', choice)).chosen, count);
+      assert.equal(told(await admin.ask('discard', { ...choice, waiting: false })).chosen, count);
     }
   });
 
   test('as the item that it is once it was redriven', async () => {
-    told(await admin.redrive({ queue: QUEUE, key: undefined, itemIds: [] }));
-    const found = told(await admin.explainKey(QUEUE, 'k'));
+    told(await admin.ask('redrive', { queue: QUEUE, key: undefined, itemIds: [] }));
+    const found = told(await admin.ask('explainKey', { queue: QUEUE, key: 'k' }));
     assert.equal(found.lastError, HIDDEN);
     assert.equal(found.line[0]?.lastError, HIDDEN);
   });
 
   test('is shown whole to who may view the other queue', async () => {
     const all = portFor(begun(), ['ada.*', 'bob.*'], ['view', 'payload']);
-    const [letter] = told(await all.admin.listDeadLetters(LETTERS)).deadLetters;
+    const [letter] = told(await all.admin.ask('listDeadLetters', LETTERS)).deadLetters;
     assert.equal(letter?.lastError, SHOWN);
   });
 });

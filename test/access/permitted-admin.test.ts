@@ -16,7 +16,7 @@ const NAMES = Array.from({ length: 10_000 }, (_, n) => `q${String(n).padStart(5,
 function asked(...queues: readonly string[]) {
   const { admin } = new FakeCoordinator();
   const asks: number[] = [];
-  admin.listQueues = ({ after, most }) => {
+  admin.answers.listQueues = ({ after, most }) => {
     const rest = NAMES.filter((name) => name > after);
     const unavailable: readonly Unavailable[] = [{ partition: asks.length % 3, why: 'away' }];
     asks.push(most);
@@ -40,7 +40,7 @@ test('who may see none of 10,000 queues, and asks for one, is answered in ten st
   const { permitted, asks } = asked('other');
   let turns = 0;
   const count = setInterval(() => (turns += 1), 0);
-  const page = await permitted.listQueues({ nameContains: '', after: '', most: 1 });
+  const page = await permitted.ask('listQueues', { nameContains: '', after: '', most: 1 });
   clearInterval(count);
   assert.ok(page.ok);
   assert.deepEqual([page.value.queues, page.value.more, asks], [[], false, Array.from({ length: 10 }, () => 1_000)]);
@@ -51,7 +51,7 @@ test('pages have as many as were asked for, and are complete together', async ()
   const { permitted } = asked('q*7');
   const seen: string[] = [];
   for (let after = ''; ; ) {
-    const page = await permitted.listQueues({ nameContains: '', after, most: 300 });
+    const page = await permitted.ask('listQueues', { nameContains: '', after, most: 300 });
     assert.ok(page.ok);
     seen.push(...page.value.queues.map(({ name }) => name));
     if (!page.value.more) break;
@@ -66,7 +66,7 @@ test('pages have as many as were asked for, and are complete together', async ()
 
 test('what could not be asked on the way is told, each partition once', async () => {
   const { permitted } = asked('other');
-  const page = await permitted.listQueues({ nameContains: '', after: '', most: 1 });
+  const page = await permitted.ask('listQueues', { nameContains: '', after: '', most: 1 });
   assert.ok(page.ok);
   assert.deepEqual(
     page.value.unavailable?.map(({ partition }) => partition),
@@ -88,7 +88,7 @@ test('an item that waits for those of queues that one may not view does not name
     until: undefined,
   } as const;
   const entry = { kind: 'item', id: 'i', since: 1, attempts: 0, lastError: undefined } as const;
-  admin.explainKey = async () => ({
+  admin.answers.explainKey = async () => ({
     ok: true,
     value: {
       ...nobody,
@@ -100,7 +100,7 @@ test('an item that waits for those of queues that one may not view does not name
       deadLetters: 0,
     },
   });
-  admin.retryNow = async () => ({
+  admin.answers.retryNow = async () => ({
     ok: false,
     refusal: {
       kind: 'not_delayed',
@@ -115,12 +115,12 @@ test('an item that waits for those of queues that one may not view does not name
   const grants = new Grants([{ queues: ['ada.*'], groups: [], may: ['view', 'operate'] }]);
   const proof = { by: 'unix' } as const;
   const permitted = new PermittedAdministration(admin, { name: 'ada', grants, allowance: undefined, proof });
-  const found = await permitted.explainKey('ada.q', 'k');
+  const found = await permitted.ask('explainKey', { queue: 'ada.q', key: 'k' });
   assert.ok(found.ok);
   assert.equal(found.value.why, 'waits for others: own of queue ada.q, an item of another queue');
   assert.deepEqual(found.value.line[0]?.after, { first: [TARGET], count: 2 });
   assert.doesNotMatch(JSON.stringify(found.value), /merger|bob/);
-  const retried = await permitted.retryNow({ queue: 'ada.q', what: { key: 'k' } });
+  const retried = await permitted.ask('retryNow', { queue: 'ada.q', what: { key: 'k' } });
   assert.doesNotMatch(JSON.stringify(retried), /merger|bob/);
   assert.match(JSON.stringify(retried), /"afterCount":2/);
 });
@@ -128,7 +128,7 @@ test('an item that waits for those of queues that one may not view does not name
 test('what an item carries is for those who may see payloads; what it waits for elsewhere is not named', async () => {
   const { admin } = new FakeCoordinator();
   const asked: unknown[] = [];
-  admin.getItem = async (request) => {
+  admin.answers.getItem = async (request) => {
     asked.push(request);
     const none = {
       key: 'k',
@@ -146,14 +146,14 @@ test('what an item carries is for those who may see payloads; what it waits for 
   const grants = new Grants([{ queues: ['ada.*'], groups: [], may: ['view'] }]);
   const proof = { by: 'unix' } as const;
   const permitted = new PermittedAdministration(admin, { name: 'ada', grants, allowance: undefined, proof });
-  const found = await permitted.getItem({ queue: 'ada.q', itemId: 'i', withPayload: false });
+  const found = await permitted.ask('getItem', { queue: 'ada.q', itemId: 'i', withPayload: false });
   assert.ok(found.ok);
   assert.doesNotMatch(JSON.stringify(found), /merger|bob/);
   for (const [queue, withPayload] of [
     ['ada.q', true],
     ['bob.q', false],
   ] as const) {
-    const refused = await permitted.getItem({ queue, itemId: 'i', withPayload });
+    const refused = await permitted.ask('getItem', { queue, itemId: 'i', withPayload });
     assert.equal(refused.ok ? 'ok' : refused.refusal.kind, 'not_allowed');
   }
   assert.equal(asked.length, 1);
@@ -197,7 +197,7 @@ test('who may not view everything sees their own sessions alone, and of them no 
   const asked: string[] = [];
   const turn = { key: 'k', token: 1, since: 1, consumerId: 'w' };
   const held = ['ada.q', 'bob.q'].map((queue) => ({ ...turn, queue }));
-  admin.listSessions = async ({ prefix }) => {
+  admin.answers.listSessions = async ({ prefix }) => {
     asked.push(prefix);
     const one = { id: 'ada\u001fs', brokenSince: undefined, endsAt: undefined, turns: 2, held };
     return { ok: true, value: { sessions: [one], more: false } };
@@ -207,7 +207,7 @@ test('who may not view everything sees their own sessions alone, and of them no 
     const proof = { by: 'unix' } as const;
     const permitted = new PermittedAdministration(admin, { name: 'ada', grants, allowance: undefined, proof });
     // What a stranger says for the prefix is not heard.
-    const found = await permitted.listSessions({ idContains: '', prefix: 'bob', after: '', most: 10 });
+    const found = await permitted.ask('listSessions', { idContains: '', prefix: 'bob', after: '', most: 10 });
     assert.ok(found.ok);
     return found.value.sessions.map(({ turns, held: seen }) => [turns, seen.map(({ queue }) => queue)]);
   };

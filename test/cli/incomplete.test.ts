@@ -14,9 +14,9 @@ async function cluster(t: TestContext, missing = unavailable): Promise<string> {
   const coordinator = new FakeCoordinator();
   const rest = { nextPageToken: '', unavailable: missing };
   const okay = <T>(value: T) => ({ ok: true, value }) as const;
-  coordinator.admin.listQueues = async () => okay({ queues: [], more: false, holdUntil: undefined, ...rest });
-  coordinator.admin.listKeys = async () => okay({ keys: [], ...rest });
-  coordinator.admin.listDeadLetters = async () => okay({ deadLetters: [], ...rest });
+  coordinator.admin.answers.listQueues = async () => okay({ queues: [], more: false, holdUntil: undefined, ...rest });
+  coordinator.admin.answers.listKeys = async () => okay({ keys: [], ...rest });
+  coordinator.admin.answers.listDeadLetters = async () => okay({ deadLetters: [], ...rest });
   return (await startSidecar(t, coordinator)).address;
 }
 

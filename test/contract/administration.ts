@@ -31,7 +31,7 @@ export function administration(set: SetStage): void {
         const { states } = await stage.queue();
         assert.equal(states[state as keyof typeof states], 1); // the table has the six states
         const any = { queue: 'q', state: undefined, pageSize: 10, pageToken: '' };
-        const { keys } = told(await stage.coordinator.admin.listKeys(any));
+        const { keys } = told(await stage.coordinator.admin.ask('listKeys', any));
         assert.deepEqual(
           keys.map((one) => [one.key, one.state]),
           state === 'INIT' ? [] : [['k', state]],
@@ -159,7 +159,7 @@ export function administration(set: SetStage): void {
       const stage = set();
       const turn = stage.hold({ consumerId: 'c' });
       const next = stage.enQueue();
-      const view = told(await stage.coordinator.admin.evictHolder('q', 'k'));
+      const view = told(await stage.coordinator.admin.ask('evictHolder', { queue: 'q', key: 'k' }));
       const { evicted, token, consumerId, itemsReturned, state } = view;
       assert.deepEqual([evicted, token, consumerId, itemsReturned, state], [true, turn.token, 'c', 0, 'PROCESS']);
       assert.equal(next.value.decision, 'accept');
@@ -169,7 +169,7 @@ export function administration(set: SetStage): void {
       const stage = set();
       stage.items('i', 'j');
       const { turn } = stage.take({ maxItemsPerTurn: 2 });
-      const view = told(await stage.coordinator.admin.evictHolder('q', 'k'));
+      const view = told(await stage.coordinator.admin.ask('evictHolder', { queue: 'q', key: 'k' }));
       assert.deepEqual([view.itemsReturned, view.state], [2, 'READY']);
       assert.deepEqual(stage.ack(turn).refusal, lost('evicted'));
       assert.equal(stage.take().turn.attempt, 1);
@@ -180,7 +180,7 @@ export function administration(set: SetStage): void {
         const stage = set({ delivery });
         stage.items('i', 'j', 'next');
         const { turn } = stage.take({ maxItemsPerTurn: 2 });
-        const view = told(await stage.coordinator.admin.evictHolder('q', 'k', true));
+        const view = told(await stage.coordinator.admin.ask('evictHolder', { queue: 'q', key: 'k', discard: true }));
         const open = delivery === 'at_least_once' ? 2 : 0;
         assert.deepEqual([view.evicted, view.itemsReturned, view.itemsDiscarded, view.state], [true, 0, open, 'READY']);
         assert.deepEqual(stage.ack(turn).refusal, lost('evicted'));
@@ -189,7 +189,7 @@ export function administration(set: SetStage): void {
       });
 
     it('no holder, nothing evicted', async () => {
-      assert.equal(told(await set().coordinator.admin.evictHolder('q', 'k')).evicted, false);
+      assert.equal(told(await set().coordinator.admin.ask('evictHolder', { queue: 'q', key: 'k' })).evicted, false);
     });
   });
 
@@ -207,7 +207,7 @@ export function administration(set: SetStage): void {
     it('ListDeadLetters tells item, key, attempts, last error, when and cause, in pages', async () => {
       const stage = await withDead('a', 'b', 'c');
       const { admin } = stage.coordinator;
-      const first = told(await admin.listDeadLetters(page));
+      const first = told(await admin.ask('listDeadLetters', page));
       const [letter] = first.deadLetters;
       assert.ok(letter);
       const { item, key, attempts, lastError, diedAt, cause } = letter;
@@ -215,29 +215,32 @@ export function administration(set: SetStage): void {
       assert.deepEqual([item.itemId, key, attempts, lastError, diedAt, cause], ['a', 'k', 1, 'bad', now, 'refused']);
       const report = await stage.item('a');
       assert.deepEqual([item.attempt, report.item?.attempt, report.attempts], [1, 1, 1], 'its last try, everywhere');
-      const second = told(await admin.listDeadLetters({ ...page, pageToken: first.nextPageToken }));
+      const second = told(await admin.ask('listDeadLetters', { ...page, pageToken: first.nextPageToken }));
       const ids = [...first.deadLetters, ...second.deadLetters].map((one) => one.item.itemId);
       assert.deepEqual([ids, second.nextPageToken], [['a', 'b', 'c'], '']);
-      const none = told(await admin.listDeadLetters({ ...page, key: 'other' }));
+      const none = told(await admin.ask('listDeadLetters', { ...page, key: 'other' }));
       assert.deepEqual(none.deadLetters, []);
     });
 
     it('Redrive puts them back before what waits, in the order of submission, attempts from 1', async () => {
       const stage = await withDead('a', 'b', 'c');
       stage.items('d');
-      assert.equal(told(await stage.coordinator.admin.redrive({ ...ALL, itemIds: ['c', 'a', 'never'] })).done, 2);
+      assert.equal(
+        told(await stage.coordinator.admin.ask('redrive', { ...ALL, itemIds: ['c', 'a', 'never'] })).done,
+        2,
+      );
       const { turn, items } = stage.take();
       assert.deepEqual([items[0]?.itemId, turn.attempt], ['a', 1]);
       stage.ack(turn);
       assert.deepEqual(stage.drainIds(), ['c', 'd']);
-      assert.equal(told(await stage.coordinator.admin.redrive(ALL)).done, 1, 'none: all');
+      assert.equal(told(await stage.coordinator.admin.ask('redrive', ALL)).done, 1, 'none: all');
     });
 
     it('S575: letters of a key that are redriven one by one stand in the order of submission', async () => {
       const stage = await withDead('a', 'b', 'c');
       stage.items('d');
       for (const id of ['b', 'c', 'a'])
-        assert.equal(told(await stage.coordinator.admin.redrive({ ...ALL, itemIds: [id] })).done, 1);
+        assert.equal(told(await stage.coordinator.admin.ask('redrive', { ...ALL, itemIds: [id] })).done, 1);
       assert.deepEqual(stage.drainIds(), ['a', 'b', 'c', 'd']);
     });
 
@@ -245,7 +248,7 @@ export function administration(set: SetStage): void {
       const stage = await withDead('a');
       stage.items('b', 'c');
       const { turn } = stage.take();
-      assert.equal(told(await stage.coordinator.admin.redrive(ALL)).done, 1);
+      assert.equal(told(await stage.coordinator.admin.ask('redrive', ALL)).done, 1);
       stage.nack(turn, { kind: 'release' });
       assert.deepEqual(stage.drainIds(), ['a', 'b', 'c']);
     });
@@ -255,7 +258,7 @@ export function administration(set: SetStage): void {
       stage.items('b');
       stage.nack(stage.take().turn);
       assert.equal(await stage.state(), 'DELAY');
-      told(await stage.coordinator.admin.redrive(ALL));
+      told(await stage.coordinator.admin.ask('redrive', ALL));
       assert.deepEqual(stage.drainIds(), ['a']);
       assert.equal(await stage.state(), 'DELAY');
     });
@@ -265,10 +268,10 @@ export function administration(set: SetStage): void {
       const { admin } = stage.coordinator;
       stage.items('a', 'b');
       stage.nack(stage.take().turn, { kind: 'dead_letter' });
-      assert.equal(told(await admin.redrive({ ...ALL, key: 'other' })).done, 0);
-      assert.equal(told(await admin.redrive({ ...ALL, key: 'k' })).done, 1);
+      assert.equal(told(await admin.ask('redrive', { ...ALL, key: 'other' })).done, 0);
+      assert.equal(told(await admin.ask('redrive', { ...ALL, key: 'k' })).done, 1);
       assert.deepEqual(stage.drainIds(), []);
-      told(await admin.resumeKey('q', 'k'));
+      told(await admin.ask('resumeKey', { queue: 'q', key: 'k' }));
       assert.deepEqual(stage.drainIds(), ['a', 'b']);
     });
 
@@ -277,15 +280,15 @@ export function administration(set: SetStage): void {
       const { admin } = stage.coordinator;
       stage.items('flying', 'c', 'd');
       const { turn } = stage.take();
-      assert.equal(told(await admin.discard({ ...ALL, itemIds: ['a', 'c'] }, false)).done, 1);
-      assert.equal(told(await admin.discard(ALL, true)).done, 3);
+      assert.equal(told(await admin.ask('discard', { ...ALL, itemIds: ['a', 'c'], waiting: false })).done, 1);
+      assert.equal(told(await admin.ask('discard', { ...ALL, waiting: true })).done, 3);
       assert.deepEqual(
         ['a', 'b', 'c', 'd'].map((id) => stage.await(id).value.state),
         Array(4).fill('discarded'),
       );
       assert.ok(stage.ack(turn).value);
       assert.deepEqual(stage.drainIds(), []);
-      assert.equal(told(await admin.discard(ALL, true)).done, 0, 'S34');
+      assert.equal(told(await admin.ask('discard', { ...ALL, waiting: true })).done, 0, 'S34');
     });
 
     describe('dead letters that fit (S455)', () => {
@@ -306,7 +309,9 @@ export function administration(set: SetStage): void {
       };
       const listed = async (stage: Stage, filter: Partial<LetterFilter>) => {
         const request = { ...page, pageSize: 10, filter: { ...FITS, ...filter } };
-        return told(await stage.coordinator.admin.listDeadLetters(request)).deadLetters.map(({ item }) => item.itemId);
+        return told(await stage.coordinator.admin.ask('listDeadLetters', request)).deadLetters.map(
+          ({ item }) => item.itemId,
+        );
       };
       const CASES: readonly (readonly [string, (start: number) => Partial<LetterFilter>, readonly string[]])[] = [
         ['nothing set', () => ({}), ['tried', 'refused', 'late']],
@@ -329,15 +334,15 @@ export function administration(set: SetStage): void {
           const chosen = { ...FITS, ...filter(stage.clock.wall() - 30_000) };
           assert.deepEqual(await listed(stage, chosen), ids);
           for (const dry of [
-            await admin.redrive({ ...ALL, filter: chosen, dryRun: true }),
-            await admin.discard({ ...ALL, filter: chosen, dryRun: true }, false),
+            await admin.ask('redrive', { ...ALL, filter: chosen, dryRun: true }),
+            await admin.ask('discard', { ...ALL, filter: chosen, dryRun: true, waiting: false }),
           ])
             assert.deepEqual([told(dry).done, told(dry).chosen], [0, ids.length]);
           assert.deepEqual(await listed(stage, {}), ['tried', 'refused', 'late'], 'a dry run changes nothing');
-          const { done, chosen: fit } = told(await admin.redrive({ ...ALL, filter: chosen }));
+          const { done, chosen: fit } = told(await admin.ask('redrive', { ...ALL, filter: chosen }));
           assert.deepEqual([done, fit], [ids.length, ids.length]);
           assert.deepEqual(stage.drainIds(), ids);
-          const rest = told(await admin.discard({ ...ALL, filter: FITS }, false));
+          const rest = told(await admin.ask('discard', { ...ALL, filter: FITS, waiting: false }));
           assert.equal(rest.done, 3 - ids.length);
         });
 
@@ -353,9 +358,9 @@ export function administration(set: SetStage): void {
           stage.submit([{ itemId: id, key }]);
           stage.nack(stage.take().turn, { kind: 'dead_letter' });
         }
-        const first = told(await admin.redrive({ ...ALL, most: 1 }));
+        const first = told(await admin.ask('redrive', { ...ALL, most: 1 }));
         assert.deepEqual([first.done, first.chosen], [2, 4]);
-        const second = told(await admin.discard({ ...ALL, most: 1 }, false));
+        const second = told(await admin.ask('discard', { ...ALL, most: 1, waiting: false }));
         assert.deepEqual([second.done, second.chosen], [1, 2]);
         assert.deepEqual(await listed(stage, {}), ['d']);
       });
@@ -364,9 +369,9 @@ export function administration(set: SetStage): void {
         const stage = await withDead('a', 'b');
         stage.items('c', 'd', 'e');
         const { admin } = stage.coordinator;
-        const dry = told(await admin.discard({ ...ALL, dryRun: true }, true));
+        const dry = told(await admin.ask('discard', { ...ALL, dryRun: true, waiting: true }));
         assert.deepEqual([dry.done, dry.chosen], [0, 5]);
-        const { done, chosen } = told(await admin.discard({ ...ALL, most: 3 }, true));
+        const { done, chosen } = told(await admin.ask('discard', { ...ALL, most: 3, waiting: true }));
         assert.deepEqual([done, chosen], [3, 5]);
         assert.deepEqual(stage.drainIds(), ['d', 'e']);
       });
@@ -375,13 +380,13 @@ export function administration(set: SetStage): void {
         const stage = await withDead('a', 'b');
         const { admin } = stage.coordinator;
         stage.advance(1);
-        const first = told(await admin.redrive({ ...ALL, itemIds: ['a'] }));
+        const first = told(await admin.ask('redrive', { ...ALL, itemIds: ['a'] }));
         stage.advance(1);
         stage.nack(stage.take().turn, { kind: 'dead_letter' });
-        const dry = told(await admin.redrive({ ...ALL, dryRun: true }));
+        const dry = told(await admin.ask('redrive', { ...ALL, dryRun: true }));
         assert.equal(dry.chosen, 2);
         const asOf = first.asOf ?? stage.clock.wall() - 1;
-        const rest = told(await admin.redrive({ ...ALL, filter: { ...FITS, diedBefore: asOf } }));
+        const rest = told(await admin.ask('redrive', { ...ALL, filter: { ...FITS, diedBefore: asOf } }));
         assert.deepEqual([rest.done, stage.drainIds()], [1, ['b']]);
       });
     });
@@ -391,7 +396,7 @@ export function administration(set: SetStage): void {
     it('until when startup_hold gives no turns, as long as it does', async () => {
       const stage = set({}, { startupHold: 5_000 });
       const { admin } = stage.coordinator;
-      const hold = async () => told(await admin.listQueues(ALL_QUEUES)).holdUntil;
+      const hold = async () => told(await admin.ask('listQueues', ALL_QUEUES)).holdUntil;
       const until = stage.clock.wall() + 5_000;
       stage.items('i');
       assert.deepEqual([await hold(), (await stage.explain()).until], [until, until]);
@@ -404,7 +409,7 @@ export function administration(set: SetStage): void {
       for (const name of ['b-1', 'a-1', 'a-2', 'c']) stage.hold({ queue: name });
       const { admin } = stage.coordinator;
       const list = async (change: Partial<ListQueuesRequest>) => {
-        const { queues, more } = told(await admin.listQueues({ ...ALL_QUEUES, ...change }));
+        const { queues, more } = told(await admin.ask('listQueues', { ...ALL_QUEUES, ...change }));
         return [queues.map(({ name }) => name), more];
       };
       assert.deepEqual(await list({}), [['a-1', 'a-2', 'b-1', 'c', 'q'], false]);
@@ -418,7 +423,7 @@ export function administration(set: SetStage): void {
 
   describe('ListQueues of what is stuck (S458)', () => {
     const stuck = async (stage: Stage, stuckFor: number) =>
-      told(await stage.coordinator.admin.listQueues({ ...ALL_QUEUES, stuckFor })).queues.map(({ name }) => name);
+      told(await stage.coordinator.admin.ask('listQueues', { ...ALL_QUEUES, stuckFor })).queues.map(({ name }) => name);
 
     it('names a queue whose oldest entry waits for as long, and no other', async () => {
       const stage = set();
@@ -445,7 +450,7 @@ export function administration(set: SetStage): void {
     it('names one that a person paused', async () => {
       const stage = set();
       for (const queue of ['paused', 'runs']) stage.hold({ queue });
-      told(await stage.coordinator.admin.pauseQueue('paused'));
+      told(await stage.coordinator.admin.ask('pauseQueue', { queue: 'paused' }));
       assert.deepEqual(await stuck(stage, 10_000), ['paused']);
     });
   });
@@ -459,12 +464,12 @@ export function administration(set: SetStage): void {
       }
       const { admin } = stage.coordinator;
       const request = { queue: 'q', state: 'PROCESS', pageSize: 2, pageToken: '' } as const;
-      const first = told(await admin.listKeys(request));
+      const first = told(await admin.ask('listKeys', request));
       assert.deepEqual(
         first.keys.map(({ key }) => key),
         ['a', 'b'],
       );
-      const second = told(await admin.listKeys({ ...request, pageToken: first.nextPageToken }));
+      const second = told(await admin.ask('listKeys', { ...request, pageToken: first.nextPageToken }));
       assert.deepEqual(
         second.keys.map(({ key }) => key),
         ['c'],
@@ -484,7 +489,7 @@ export function administration(set: SetStage): void {
       stage.hold();
       stage.advance(1_000);
       stage.hold();
-      await stage.coordinator.admin.evictHolder('q', 'k');
+      await stage.coordinator.admin.ask('evictHolder', { queue: 'q', key: 'k' });
       stage.items('i');
       stage.nack(stage.take().turn, { kind: 'dead_letter' });
       stage.clock.turn();

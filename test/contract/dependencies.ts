@@ -41,7 +41,7 @@ function violationOf(call: Call<unknown>): { readonly field: string; readonly de
 
 async function deathOf(stage: Stage, itemId: string): Promise<string | undefined> {
   const request = { queue: QUEUE, key: undefined, pageSize: 100, pageToken: '' };
-  const { deadLetters } = told(await stage.coordinator.admin.listDeadLetters(request));
+  const { deadLetters } = told(await stage.coordinator.admin.ask('listDeadLetters', request));
   return deadLetters.find(({ item }) => item.itemId === itemId)?.cause;
 }
 
@@ -74,7 +74,8 @@ const NOT_DONE: Readonly<
     act: (stage) => stage.nack(stage.take().turn).value,
   },
   'is discarded': {
-    act: (stage) => stage.coordinator.admin.discard({ queue: QUEUE, key: undefined, itemIds: ['a'] }, true),
+    act: (stage) =>
+      stage.coordinator.admin.ask('discard', { queue: QUEUE, key: undefined, itemIds: ['a'], waiting: true }),
   },
   'is superseded': {
     policy: { waitingPerKey: 1, whenFull: 'replace' },
@@ -153,7 +154,7 @@ export function dependencies(set: SetStage, world: World): void {
       assert.equal(stage.await('b').value.state, 'dead');
       assert.equal(await stage.state('k'), 'PARK');
       nothingToTake(stage);
-      told(await stage.coordinator.admin.resumeKey(QUEUE, 'k'));
+      told(await stage.coordinator.admin.ask('resumeKey', { queue: QUEUE, key: 'k' }));
       assert.deepEqual(stage.drainIds(), ['third']);
     });
 
@@ -169,10 +170,10 @@ export function dependencies(set: SetStage, world: World): void {
       stage.ack(takeOnly(stage, 'first'));
       assert.equal(await stage.state('k'), 'PARK');
       assert.equal(stage.await('b').value.state, 'waiting');
-      told(await stage.coordinator.admin.resumeKey(QUEUE, 'k'));
+      told(await stage.coordinator.admin.ask('resumeKey', { queue: QUEUE, key: 'k' }));
       assert.equal(await stage.state('k'), 'PARK', 'there is still no room');
-      told(await stage.coordinator.admin.discard({ queue: QUEUE, key: 'a', itemIds: [] }, false));
-      told(await stage.coordinator.admin.resumeKey(QUEUE, 'k'));
+      told(await stage.coordinator.admin.ask('discard', { queue: QUEUE, key: 'a', itemIds: [], waiting: false }));
+      told(await stage.coordinator.admin.ask('resumeKey', { queue: QUEUE, key: 'k' }));
       assert.equal(await deathOf(stage, 'b'), 'dependency');
       assert.deepEqual(stage.drainIds(), ['third']);
     });
@@ -182,7 +183,7 @@ export function dependencies(set: SetStage, world: World): void {
       stage.submit([{ itemId: 'a', key: 'a' }, after('b', 'a'), after('c', 'b')]);
       stage.nack(takeOnly(stage, 'a'), { kind: 'dead_letter' });
       const redriven = { queue: QUEUE, key: undefined, itemIds: ['b'] };
-      assert.equal(told(await stage.coordinator.admin.redrive(redriven)).done, 1);
+      assert.equal(told(await stage.coordinator.admin.ask('redrive', redriven)).done, 1);
       stage.ack(takeOnly(stage, 'b'));
       assert.equal(stage.await('c').value.state, 'dead');
       assert.equal(stage.submit([after('d', 'b')]).value.results[0]?.decision, 'accept');
@@ -194,7 +195,7 @@ export function dependencies(set: SetStage, world: World): void {
       stage.submit([{ itemId: 'a', key: 'z' }, after('b', 'a'), after('c', 'b')]);
       stage.nack(takeOnly(stage, 'a'), { kind: 'dead_letter' });
       assert.equal(stage.await('c').value.state, 'dead');
-      assert.equal(told(await stage.coordinator.admin.redrive(ALL)).done, 3);
+      assert.equal(told(await stage.coordinator.admin.ask('redrive', ALL)).done, 3);
       const turn = takeOnly(stage, 'a');
       nothingToTake(stage);
       stage.ack(turn);
@@ -205,7 +206,7 @@ export function dependencies(set: SetStage, world: World): void {
       const stage = set();
       stage.submit([after('c', 'b'), after('b', 'a'), { itemId: 'a', key: 'z' }]);
       stage.nack(takeOnly(stage, 'a'), { kind: 'dead_letter' });
-      assert.equal(told(await stage.coordinator.admin.redrive({ ...ALL, itemIds: ['c', 'b', 'a'] })).done, 3);
+      assert.equal(told(await stage.coordinator.admin.ask('redrive', { ...ALL, itemIds: ['c', 'b', 'a'] })).done, 3);
       assert.deepEqual(stage.drainIds(), ['a', 'b', 'c']);
     });
 
@@ -214,7 +215,7 @@ export function dependencies(set: SetStage, world: World): void {
       stage.submit([{ itemId: 'open', key: 'o' }, { itemId: 'a', key: 'z' }, after('b', 'a', 'open')]);
       const open = takeOnly(stage, 'open');
       stage.nack(takeOnly(stage, 'a'), { kind: 'dead_letter' });
-      told(await stage.coordinator.admin.redrive(ALL));
+      told(await stage.coordinator.admin.ask('redrive', ALL));
       stage.ack(takeOnly(stage, 'a'));
       nothingToTake(stage);
       stage.ack(open);
@@ -225,10 +226,10 @@ export function dependencies(set: SetStage, world: World): void {
       const stage = set({ resultTtl: 1_000 });
       stage.submit([{ itemId: 'a', key: 'z' }, after('b', 'a')]);
       stage.nack(takeOnly(stage, 'a'), { kind: 'dead_letter' });
-      told(await stage.coordinator.admin.discard({ ...ALL, itemIds: ['a'] }, false));
+      told(await stage.coordinator.admin.ask('discard', { ...ALL, itemIds: ['a'], waiting: false }));
       stage.advance(60_000);
       stage.submit([{ itemId: 'a', key: 'z' }]);
-      told(await stage.coordinator.admin.redrive(ALL));
+      told(await stage.coordinator.admin.ask('redrive', ALL));
       assert.equal(await stage.state('b'), 'READY');
     });
 
@@ -236,7 +237,7 @@ export function dependencies(set: SetStage, world: World): void {
       const stage = set();
       stage.submit([{ itemId: 'a', key: 'z' }, after('b', 'a')]);
       stage.nack(takeOnly(stage, 'a'), { kind: 'dead_letter' });
-      told(await stage.coordinator.admin.redrive(ALL));
+      told(await stage.coordinator.admin.ask('redrive', ALL));
       stage.nack(takeOnly(stage, 'a'), { kind: 'dead_letter' });
       assert.equal(await deathOf(stage, 'b'), 'dependency');
     });
@@ -419,7 +420,7 @@ export function dependencies(set: SetStage, world: World): void {
       const stage = set();
       stage.submit([{ itemId: 'a', key: 'a' }, after('b', 'a')]);
       const request = { queue: QUEUE, state: 'DELAY', pageSize: 10, pageToken: '' } as const;
-      const { keys } = told(await stage.coordinator.admin.listKeys(request));
+      const { keys } = told(await stage.coordinator.admin.ask('listKeys', request));
       assert.deepEqual(
         keys.map(({ key }) => key),
         ['b'],
@@ -441,7 +442,9 @@ export function dependencies(set: SetStage, world: World): void {
       const stage = set({ waitingPerKey: 1, whenFull: 'replace' }, { limits: { dependencies: 2 } });
       stage.submit([{ itemId: 'a', key: 'a' }, after('b', 'a'), after('c', 'a')]);
       assert.equal(stage.submit([after('d', 'a')]).refusal.kind, 'limit');
-      told(await stage.coordinator.admin.discard({ queue: QUEUE, key: undefined, itemIds: ['b'] }, true));
+      told(
+        await stage.coordinator.admin.ask('discard', { queue: QUEUE, key: undefined, itemIds: ['b'], waiting: true }),
+      );
       stage.submit([{ itemId: 'newer', key: 'c' }]);
       assert.ok(stage.submit([after('d', 'a'), after('e', 'a')]).value);
       assert.deepEqual(stage.drainIds(), ['a', 'newer', 'd', 'e']);

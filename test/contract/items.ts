@@ -338,7 +338,7 @@ export function items(set: SetStage, world: World): void {
       assert.equal(await stage.state(), 'DELAY');
       stage.advance(1_000);
       assert.equal(stage.take().turn.attempt, 2);
-      await stage.coordinator.admin.evictHolder('q', 'k');
+      await stage.coordinator.admin.ask('evictHolder', { queue: 'q', key: 'k' });
       assert.equal(stage.take().turn.attempt, 2);
     });
   });
@@ -371,7 +371,12 @@ export function items(set: SetStage, world: World): void {
       stage.nack(stage.take().turn, { kind: 'dead_letter' });
       stage.items('discarded');
       const discarded = stage.await('discarded', 60_000);
-      await stage.coordinator.admin.discard({ queue: 'q', key: undefined, itemIds: ['discarded'] }, true);
+      await stage.coordinator.admin.ask('discard', {
+        queue: 'q',
+        key: undefined,
+        itemIds: ['discarded'],
+        waiting: true,
+      });
       const states = [superseded, dead, discarded].map((call) => call.value.state);
       assert.deepEqual(states, ['superseded', 'dead', 'discarded']);
     });

@@ -15,7 +15,7 @@ export function notices(set: SetStage): void {
         const stage = set();
         const stream = start(stage.coordinator);
         const turn = stream.hold();
-        await stage.coordinator.admin.evictHolder('q', 'k');
+        await stage.coordinator.admin.ask('evictHolder', { queue: 'q', key: 'k' });
         assert.deepEqual(stream.notices, ['lost evicted k']);
         assert.deepEqual(stream.noticed, [turn], 'it is told as it was given');
       });
@@ -83,10 +83,10 @@ export function notices(set: SetStage): void {
       stream.hold({ key: 'lease', lease: 60_000 });
       stream.close();
       const { admin } = stage.coordinator;
-      await admin.evictHolder('q', 'a');
+      await admin.ask('evictHolder', { queue: 'q', key: 'a' });
       const again = tied(stage.coordinator);
-      await admin.evictHolder('q', 'b');
-      await admin.evictHolder('q', 'lease');
+      await admin.ask('evictHolder', { queue: 'q', key: 'b' });
+      await admin.ask('evictHolder', { queue: 'q', key: 'lease' });
       assert.deepEqual([stream.notices, again.notices], [[], ['lost evicted b']]);
     });
 
@@ -106,7 +106,7 @@ export function notices(set: SetStage): void {
       const turn = stream.hold();
       stream.end(turn);
       stage.end(turn);
-      await stage.coordinator.admin.evictHolder('q', 'k');
+      await stage.coordinator.admin.ask('evictHolder', { queue: 'q', key: 'k' });
       stage.advance(HOUR);
       assert.deepEqual(stream.notices, []);
     });

@@ -325,7 +325,7 @@ export function policies(set: SetStage, world: World): void {
       const stage = set();
       const { admin } = stage.coordinator;
       const turn = stage.hold({ key: 'live' });
-      told(await admin.pauseQueue('q'));
+      told(await admin.ask('pauseQueue', { queue: 'q' }));
       assert.equal((await stage.queue()).paused, true);
       assert.equal(stage.renew([turn])[0]?.alive, true);
       assert.deepEqual(stage.enQueue({ wait: 0 }).value, block(0, 1_000));
@@ -334,7 +334,7 @@ export function policies(set: SetStage, world: World): void {
       const worker = stage.acquire({ wait: 10_000 });
       assert.ok(caller.open && worker.open);
       assert.ok(stage.end(turn).value);
-      told(await admin.resumeQueue('q'));
+      told(await admin.ask('resumeQueue', { queue: 'q' }));
       assert.equal(caller.value.decision, 'accept');
       assert.deepEqual(idsOf(worker), [['i']]);
     });
@@ -387,12 +387,15 @@ export function policies(set: SetStage, world: World): void {
       const stage = set({ maxInFlight: 4 });
       const { admin } = stage.coordinator;
       const nothing = { rate: undefined, maxInFlight: undefined };
-      assert.deepEqual(told(await admin.setLimits('q', nothing)), { rate: undefined, maxInFlight: 4 });
-      assert.deepEqual(told(await admin.setLimits('nobody', nothing)), nothing);
-      told(await admin.resumeQueue('nobody'));
+      assert.deepEqual(told(await admin.ask('setLimits', { queue: 'q', change: nothing })), {
+        rate: undefined,
+        maxInFlight: 4,
+      });
+      assert.deepEqual(told(await admin.ask('setLimits', { queue: 'nobody', change: nothing })), nothing);
+      told(await admin.ask('resumeQueue', { queue: 'nobody' }));
       const names = async () => (await listedQueues(stage.coordinator)).map(({ name }) => name);
       assert.deepEqual(await names(), ['q']);
-      told(await admin.setLimits('nobody', { rate: undefined, maxInFlight: 1 }));
+      told(await admin.ask('setLimits', { queue: 'nobody', change: { rate: undefined, maxInFlight: 1 } }));
       assert.deepEqual(await names(), ['nobody', 'q']);
     });
 
@@ -402,12 +405,15 @@ export function policies(set: SetStage, world: World): void {
       stage.hold({ key: 'a' });
       const waiting = stage.enQueue({ key: 'b' });
       const none = { rate: 'none', maxInFlight: undefined } as const;
-      assert.deepEqual(told(await admin.setLimits('q', none)), { rate: undefined, maxInFlight: 1 });
+      assert.deepEqual(told(await admin.ask('setLimits', { queue: 'q', change: none })), {
+        rate: undefined,
+        maxInFlight: 1,
+      });
       assert.ok(waiting.open);
-      const limits = told(await admin.setLimits('q', { rate: undefined, maxInFlight: 2 }));
+      const limits = told(await admin.ask('setLimits', { queue: 'q', change: { rate: undefined, maxInFlight: 2 } }));
       assert.deepEqual(limits, { rate: undefined, maxInFlight: 2 });
       assert.equal(waiting.value.decision, 'accept');
-      told(await admin.setLimits('q', { rate: undefined, maxInFlight: 'none' }));
+      told(await admin.ask('setLimits', { queue: 'q', change: { rate: undefined, maxInFlight: 'none' } }));
       assert.equal(stage.enQueue({ key: 'c' }).value.decision, 'accept');
     });
   });
@@ -438,12 +444,12 @@ export function policies(set: SetStage, world: World): void {
       assert.equal(stage.nack(stage.take().turn).value.deadLettered, 0, 'a Nack is no crash');
       crash();
       const all = { queue: 'q', key: undefined, pageSize: 10, pageToken: '' };
-      const { deadLetters } = told(await stage.coordinator.admin.listDeadLetters(all));
+      const { deadLetters } = told(await stage.coordinator.admin.ask('listDeadLetters', all));
       assert.deepEqual(
         deadLetters.map(({ cause, attempts }) => ({ cause, attempts })),
         [{ cause: 'max_crashes', attempts: 3 }],
       );
-      told(await stage.coordinator.admin.redrive({ queue: 'q', key: undefined, itemIds: [] }));
+      told(await stage.coordinator.admin.ask('redrive', { queue: 'q', key: undefined, itemIds: [] }));
       crash();
       assert.equal(stage.await('i').value.state, 'waiting', 'Redrive begins again');
     });
@@ -459,7 +465,7 @@ export function policies(set: SetStage, world: World): void {
         stage.advance(60_000);
       }
       const all = { queue: 'q', key: undefined, pageSize: 10, pageToken: '' };
-      const [letter] = told(await stage.coordinator.admin.listDeadLetters(all)).deadLetters;
+      const [letter] = told(await stage.coordinator.admin.ask('listDeadLetters', all)).deadLetters;
       assert.equal(letter?.cause, 'max_attempts');
     });
 
@@ -495,7 +501,7 @@ export function policies(set: SetStage, world: World): void {
         stage.items('i', 'j');
         stage.nack(stage.take().turn, { kind: 'dead_letter' });
         assert.deepEqual(stage.drainIds(), rest, onDeadLetter);
-        told(await stage.coordinator.admin.resumeKey('q', 'k'));
+        told(await stage.coordinator.admin.ask('resumeKey', { queue: 'q', key: 'k' }));
         assert.deepEqual(stage.drainIds(), onDeadLetter === 'park' ? ['j'] : []);
       }
     });
@@ -514,7 +520,7 @@ export function policies(set: SetStage, world: World): void {
       assert.equal(await stage.state(), 'PARK');
       assert.deepEqual(stage.enQueue({ wait: 0 }).value, block(0, 1_000));
       const caller = stage.enQueue();
-      const resumed = told(await stage.coordinator.admin.resumeKey('q', 'k'));
+      const resumed = told(await stage.coordinator.admin.ask('resumeKey', { queue: 'q', key: 'k' }));
       assert.equal(resumed.resumed, true);
       assert.equal(caller.value.decision, 'accept');
     });
@@ -672,10 +678,10 @@ export function policies(set: SetStage, world: World): void {
       assert.equal(stage.nack(stage.take().turn).value.deadLettered, 0);
       assert.equal(await stage.state(), 'PARK');
       assert.equal(stage.await('j').value.state, 'waiting');
-      told(await admin.resumeKey('q', 'k'));
+      told(await admin.ask('resumeKey', { queue: 'q', key: 'k' }));
       const again = stage.take();
       assert.deepEqual([again.items[0]?.itemId, again.turn.attempt], ['j', 2]);
-      told(await admin.discard({ queue: 'q', key: undefined, itemIds: [] }, false));
+      told(await admin.ask('discard', { queue: 'q', key: undefined, itemIds: [], waiting: false }));
       assert.equal(stage.nack(again.turn).value.deadLettered, 1);
       assert.deepEqual(stage.drainIds(), ['k']);
     });
@@ -690,7 +696,7 @@ export function policies(set: SetStage, world: World): void {
       stage.nack(stage.take().turn, { kind: 'dead_letter' });
       stage.nack(stage.take().turn, { kind: 'dead_letter' });
       assert.deepEqual(stage.drainIds(), ['k']);
-      assert.equal(told(await stage.coordinator.admin.resumeKey('q', '')).resumed, true);
+      assert.equal(told(await stage.coordinator.admin.ask('resumeKey', { queue: 'q', key: '' })).resumed, true);
       assert.deepEqual(stage.drainIds(), ['j']);
     });
   });
@@ -726,7 +732,7 @@ export function policies(set: SetStage, world: World): void {
       ]) {
         assert.deepEqual(call.refusal, refusal);
       }
-      const explained = await stage.coordinator.admin.explainKey('never', 'k');
+      const explained = await stage.coordinator.admin.ask('explainKey', { queue: 'never', key: 'k' });
       assert.deepEqual(explained, { ok: false, refusal });
     });
 

@@ -7,9 +7,9 @@ const RETRY = { maxAttempts: 10, initial: 60_000, factor: 1, max: 60_000, jitter
 
 export function retryNow(set: SetStage): void {
   describe('S120: RetryNow', () => {
-    const ofKey = (stage: Stage, key = KEY) => stage.coordinator.admin.retryNow({ queue: QUEUE, what: { key } });
+    const ofKey = (stage: Stage, key = KEY) => stage.coordinator.admin.ask('retryNow', { queue: QUEUE, what: { key } });
     const ofItem = (stage: Stage, itemId: string) =>
-      stage.coordinator.admin.retryNow({ queue: QUEUE, what: { itemId } });
+      stage.coordinator.admin.ask('retryNow', { queue: QUEUE, what: { itemId } });
 
     it('ends the back-off of a key: a worker that waits gets its item, with the attempt that follows', async () => {
       const stage = set({ retry: RETRY });
@@ -79,7 +79,7 @@ export function retryNow(set: SetStage): void {
     it('a closed gate stays closed: the key is READY, and why says what keeps it', async () => {
       const stage = set();
       stage.submit([{ itemId: 'i', delay: 60_000 }]);
-      await stage.coordinator.admin.pauseQueue(QUEUE);
+      await stage.coordinator.admin.ask('pauseQueue', { queue: QUEUE });
       const { state, why } = told(await ofKey(stage));
       assert.deepEqual([state, why], ['READY', (await stage.explain()).why]);
       assert.match(why, /paused/);
@@ -110,7 +110,7 @@ export function retryNow(set: SetStage): void {
     > = {
       'an unknown queue': {
         way: () => undefined,
-        ask: ({ coordinator: { admin } }) => admin.retryNow({ queue: 'never', what: { key: KEY } }),
+        ask: ({ coordinator: { admin } }) => admin.ask('retryNow', { queue: 'never', what: { key: KEY } }),
         refusal: { kind: 'no_such', what: 'queue', queue: 'never', name: 'never' },
       },
       'an unknown key': {

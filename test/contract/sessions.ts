@@ -55,7 +55,7 @@ export function sessions(set: SetStage, world: World): void {
       const stage = set();
       const { coordinator } = stage;
       const list = async (change: Partial<typeof ALL> = {}) =>
-        told(await coordinator.admin.listSessions({ ...ALL, ...change }));
+        told(await coordinator.admin.ask('listSessions', { ...ALL, ...change }));
       const broken = tied(coordinator, { sessionId: 'broken', ttl: 5_000 });
       const turn = broken.hold({ key: 'a' });
       const other = tied(coordinator, { sessionId: 'open' });
@@ -431,7 +431,7 @@ export function sessions(set: SetStage, world: World): void {
       older.close();
       stage.advance(HOUR);
       assert.equal((await stage.explain()).holder?.token, turn.token, 'the end of the older one is no break');
-      await stage.coordinator.admin.evictHolder('q', 'k');
+      await stage.coordinator.admin.ask('evictHolder', { queue: 'q', key: 'k' });
       assert.deepEqual([older.notices, newer.notices], [[], ['lost evicted k']]);
       newer.close();
       assert.equal(stage.coordinator.stats().sessions, 0);
@@ -477,7 +477,7 @@ export function sessions(set: SetStage, world: World): void {
       first.close();
       stage.advance(HOUR);
       assert.equal((await stage.explain()).holder?.session?.id, 'second');
-      await stage.coordinator.admin.evictHolder('q', 'k');
+      await stage.coordinator.admin.ask('evictHolder', { queue: 'q', key: 'k' });
       assert.deepEqual([first.notices, second.notices], [[], ['lost evicted k']]);
     });
 

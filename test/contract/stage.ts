@@ -40,11 +40,11 @@ export class Stage extends Worker {
   }
 
   async explain(key = KEY, queue = QUEUE): Promise<KeyExplanation> {
-    return told(await this.coordinator.admin.explainKey(queue, key));
+    return told(await this.coordinator.admin.ask('explainKey', { queue, key }));
   }
 
   async item(itemId: string, withPayload = false, queue = QUEUE): Promise<ItemReport> {
-    return told(await this.coordinator.admin.getItem({ queue, itemId, withPayload }));
+    return told(await this.coordinator.admin.ask('getItem', { queue, itemId, withPayload }));
   }
 
   async state(key = KEY, queue = QUEUE): Promise<LaneState> {

@@ -231,7 +231,7 @@ export function tickets(set: SetStage): void {
       stage.advance(1_000);
       assert.deepEqual(stage.deQueue({ holder: { ticket: 'late' } }).refusal, lost('lease_expired'));
       stage.hold({ ticket: 'out' });
-      await stage.coordinator.admin.evictHolder('q', 'k');
+      await stage.coordinator.admin.ask('evictHolder', { queue: 'q', key: 'k' });
       assert.deepEqual(stage.deQueue({ holder: { ticket: 'out' } }).refusal, lost('evicted'));
     });
 

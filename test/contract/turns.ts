@@ -210,7 +210,7 @@ export function turns(set: SetStage): void {
   describe('TURN_LOST names the cause', () => {
     const cases: Record<string, (stage: Stage) => unknown> = {
       lease_expired: (stage) => stage.advance(1_000),
-      evicted: (stage) => stage.coordinator.admin.evictHolder('q', 'k'),
+      evicted: (stage) => stage.coordinator.admin.ask('evictHolder', { queue: 'q', key: 'k' }),
       taken_over: (stage) => {
         stage.enQueue({ wait: 500 });
         stage.advance(500);

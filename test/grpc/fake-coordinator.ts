@@ -1,15 +1,34 @@
 /** A coordinator whose every call is what the test says: it shows what the gRPC side asks of the port. */
 import type {
+  AdminAnswer,
   Administration,
+  AdminKind,
+  AdminRequest,
   Coordinator,
   CoordinatorStanding,
   CoordinatorStats,
   DrainReport,
   Leaders,
+  Result,
   Session,
   SessionListener,
   TurnRef,
 } from '../../src/coordinator.js';
+
+type Answers = {
+  [K in AdminKind]?: (request: AdminRequest<K>, by?: string) => Promise<Result<AdminAnswer<K>>>;
+};
+
+export class FakeAdministration implements Administration {
+  /** By kind; a kind that is missing is not expected. */
+  readonly answers: Answers = {};
+  watch: Administration['watch'] = () => unexpected('watch');
+
+  ask<K extends AdminKind>(kind: K, request: AdminRequest<K>, by?: string): Promise<Result<AdminAnswer<K>>> {
+    const answer: Answers[K] = this.answers[kind];
+    return answer === undefined ? unexpected(kind) : answer(request, by);
+  }
+}
 
 export class FakeCoordinator implements Coordinator {
   enQueue: Coordinator['enQueue'] = () => unexpected('enQueue');
@@ -37,23 +56,7 @@ export class FakeCoordinator implements Coordinator {
     this.unknown.push(...turns);
   }
 
-  readonly admin: { -readonly [K in keyof Administration]: Administration[K] } = {
-    listQueues: () => unexpected('listQueues'),
-    listKeys: () => unexpected('listKeys'),
-    explainKey: () => unexpected('explainKey'),
-    listSessions: () => unexpected('listSessions'),
-    getItem: () => unexpected('getItem'),
-    evictHolder: () => unexpected('evictHolder'),
-    retryNow: () => unexpected('retryNow'),
-    resumeKey: () => unexpected('resumeKey'),
-    pauseQueue: () => unexpected('pauseQueue'),
-    resumeQueue: () => unexpected('resumeQueue'),
-    setLimits: () => unexpected('setLimits'),
-    listDeadLetters: () => unexpected('listDeadLetters'),
-    redrive: () => unexpected('redrive'),
-    discard: () => unexpected('discard'),
-    watch: () => unexpected('watch'),
-  };
+  readonly admin = new FakeAdministration();
 
   stats(): CoordinatorStats {
     return {

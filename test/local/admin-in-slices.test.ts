@@ -72,9 +72,12 @@ async function settled(clock: FakeClock, isDone: () => boolean): Promise<void> {
 }
 
 for (const [what, ask] of [
-  ['Redrive', ({ admin }: LocalCoordinator) => admin.redrive(ALL)],
-  ['Discard', ({ admin }: LocalCoordinator) => admin.discard(ALL, false)],
-  ['ListDeadLetters', ({ admin }: LocalCoordinator) => admin.listDeadLetters({ ...ALL, pageSize: 100, pageToken: '' })],
+  ['Redrive', ({ admin }: LocalCoordinator) => admin.ask('redrive', ALL)],
+  ['Discard', ({ admin }: LocalCoordinator) => admin.ask('discard', { ...ALL, waiting: false })],
+  [
+    'ListDeadLetters',
+    ({ admin }: LocalCoordinator) => admin.ask('listDeadLetters', { ...ALL, pageSize: 100, pageToken: '' }),
+  ],
 ] as const) {
   test(`S174: ${what} of very many letters lets others get their say after each slice of them`, async (t) => {
     const { clock, coordinator } = await withLetters(t, LETTERS, {});
@@ -86,7 +89,7 @@ for (const [what, ask] of [
     await settled(clock, () => done !== undefined);
     assert.ok(clock.turns - before >= LETTERS / SLICE - 1, `${clock.turns - before} turns of the event loop`);
     if (done !== undefined && 'done' in done) assert.equal(done.done, LETTERS);
-    const listed = await coordinator.admin.listQueues(ALL_QUEUES);
+    const listed = await coordinator.admin.ask('listQueues', ALL_QUEUES);
     assert.ok(listed.ok);
     const waiting = what === 'Redrive' ? LETTERS : 0;
     assert.equal(listed.value.queues.find(({ name }) => name === QUEUE)?.waitingItems, waiting);
@@ -94,8 +97,8 @@ for (const [what, ask] of [
 }
 
 for (const [what, ask] of [
-  ['Redrive', ({ admin }: LocalCoordinator) => admin.redrive(ALL)],
-  ['Discard', ({ admin }: LocalCoordinator) => admin.discard(ALL, false)],
+  ['Redrive', ({ admin }: LocalCoordinator) => admin.ask('redrive', ALL)],
+  ['Discard', ({ admin }: LocalCoordinator) => admin.ask('discard', { ...ALL, waiting: false })],
 ] as const) {
   test(`S625: what a slice of a ${what} changed is written before the next one: no batch has many of them`, async (t) => {
     const count = 8_000;
@@ -133,7 +136,7 @@ test('S88: what is submitted while a Discard waits for the disk stays', async (t
   const gate = deferred();
   disk.fate = () => ({ does: 'wait', until: gate.promise });
   let gone: number | undefined;
-  void coordinator.admin.discard(ALL, true).then((result) => {
+  void coordinator.admin.ask('discard', { ...ALL, waiting: true }).then((result) => {
     gone = result.ok ? result.value.done : -1;
   });
   clock.turn();
@@ -142,7 +145,7 @@ test('S88: what is submitted while a Discard waits for the disk stays', async (t
   disk.fate = () => ({ does: 'succeed' });
   await settled(clock, () => gone !== undefined);
   assert.equal(gone, 2);
-  const explained = await coordinator.admin.explainKey(QUEUE, 'new');
+  const explained = await coordinator.admin.ask('explainKey', { queue: QUEUE, key: 'new' });
   assert.ok(explained.ok);
   assert.equal(explained.value.waitingItems, 1);
 });

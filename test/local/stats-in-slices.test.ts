@@ -13,7 +13,7 @@ const SLICE = 50;
 async function coordinatorOf(queues: number): Promise<{ clock: FakeClock; coordinator: LocalCoordinator }> {
   const clock = new FakeClock();
   const coordinator = new LocalCoordinator(settings({}), { clock, seed: 1 });
-  for (let at = 0; at < queues; at++) await coordinator.admin.pauseQueue(`q${at}`);
+  for (let at = 0; at < queues; at++) await coordinator.admin.ask('pauseQueue', { queue: `q${at}` });
   return { clock, coordinator };
 }
 

@@ -59,21 +59,25 @@ export function realPeople(coordinator: Coordinator, ledger: Ledger): People {
   return {
     async evict(queue, key, discard) {
       ledger.claimEndOf(queue, key, 'EvictHolder');
-      const { evicted, token, itemsReturned, itemsDiscarded } = told(await admin.evictHolder(queue, key, discard));
+      const { evicted, token, itemsReturned, itemsDiscarded } = told(
+        await admin.ask('evictHolder', { queue, key, discard }),
+      );
       return { evicted, token, itemsReturned, itemsDiscarded };
     },
-    resumeKey: async (queue, key) => told(await admin.resumeKey(queue, key)).resumed,
-    setPaused: async (queue, paused) => told(await (paused ? admin.pauseQueue(queue) : admin.resumeQueue(queue))),
+    resumeKey: async (queue, key) => told(await admin.ask('resumeKey', { queue, key })).resumed,
+    setPaused: async (queue, paused) =>
+      told(await (paused ? admin.ask('pauseQueue', { queue }) : admin.ask('resumeQueue', { queue }))),
     setMaxInFlight: async (queue, most) =>
-      void told(await admin.setLimits(queue, { rate: undefined, maxInFlight: most ?? 'none' })),
+      void told(await admin.ask('setLimits', { queue, change: { rate: undefined, maxInFlight: most ?? 'none' } })),
     setRate: async (queue, rate) =>
-      void told(await admin.setLimits(queue, { rate: rate ?? 'none', maxInFlight: undefined })),
-    redrive: async (queue, key, itemIds) => told(await admin.redrive({ queue, key, itemIds })).done,
-    discard: async (queue, key, itemIds, waiting) => told(await admin.discard({ queue, key, itemIds }, waiting)).done,
+      void told(await admin.ask('setLimits', { queue, change: { rate: rate ?? 'none', maxInFlight: undefined } })),
+    redrive: async (queue, key, itemIds) => told(await admin.ask('redrive', { queue, key, itemIds })).done,
+    discard: async (queue, key, itemIds, waiting) =>
+      told(await admin.ask('discard', { queue, key, itemIds, waiting })).done,
     async see(queue) {
-      const view = told(await admin.listQueues(ALL_QUEUES)).queues.find(({ name }) => name === queue);
+      const view = told(await admin.ask('listQueues', ALL_QUEUES)).queues.find(({ name }) => name === queue);
       const keys: Explained[] = [];
-      for (const key of KEYS) keys.push(explained(told(await admin.explainKey(queue, key))));
+      for (const key of KEYS) keys.push(explained(told(await admin.ask('explainKey', { queue, key }))));
       const items = itemsOf(coordinator, queue);
       for (const { id, state } of items) {
         if (state === 'unknown') ledger.forgotten(queue, id);

@@ -312,17 +312,17 @@ export class DurableSimulation implements World {
     const deed = chance.int(0, 3);
     book.note(`operator ${deed} ${queue} ${key}`);
     if (deed === 0) {
-      told(admin.pauseQueue(queue), () => turns.paused(queue, sent));
+      told(admin.ask('pauseQueue', { queue }), () => turns.paused(queue, sent));
       this.time.after(chance.int(50, 2_500), () => this.#resume(queue));
     } else if (deed === 1) {
       turns.evicting(queue, key, sent);
-      told(admin.evictHolder(queue, key), () => turns.evicting(queue, key, book.event()));
+      told(admin.ask('evictHolder', { queue, key }), () => turns.evicting(queue, key, book.event()));
     } else if (deed === 2) {
       turns.resuming(queue, key, sent);
-      told(admin.resumeKey(queue, key));
+      told(admin.ask('resumeKey', { queue, key }));
     } else {
       this.items.redriving(queue);
-      told(admin.redrive({ queue, key: undefined, itemIds: [] }));
+      told(admin.ask('redrive', { queue, key: undefined, itemIds: [] }));
     }
   }
 
@@ -331,7 +331,7 @@ export class DurableSimulation implements World {
     const { life, turns, book } = this;
     turns.pausing(queue, false, book.event());
     if (life?.ready !== true) return void this.time.after(100, () => this.#resume(queue));
-    void life.coordinator.admin.resumeQueue(queue).then(({ ok }) => {
+    void life.coordinator.admin.ask('resumeQueue', { queue }).then(({ ok }) => {
       if (!ok && life.alive) this.time.after(100, () => this.#resume(queue));
       else if (!life.alive) this.#resume(queue);
     });
@@ -355,9 +355,9 @@ export class DurableSimulation implements World {
     const { admin } = coordinator;
     for (let round = 0; round < 60; round++) {
       for (const queue of QUEUES) {
-        void admin.resumeQueue(queue);
-        void admin.discard({ queue, key: undefined, itemIds: [] }, false);
-        for (const key of ['', ...this.keys]) void admin.resumeKey(queue, key);
+        void admin.ask('resumeQueue', { queue });
+        void admin.ask('discard', { queue, key: undefined, itemIds: [], waiting: false });
+        for (const key of ['', ...this.keys]) void admin.ask('resumeKey', { queue, key });
       }
       const call = new Call<AcquireAnswer>();
       const request = acquireRequest({ queues: QUEUES, maxTurns: 100, maxItemsPerTurn: 100, lease: 20_000 });

@@ -240,7 +240,7 @@ export class NetworkSimulation {
     const queue = chance.of(...QUEUES);
     const key = chance.of('a', ...this.#around.keys);
     void this.#watch.evicts(queue, key, this.#world.now + this.#ttl / (1 - DRIFT) + LATE_WORD_MS, async () => {
-      const answer = isThere ? await coordinator.admin.evictHolder(queue, key) : undefined;
+      const answer = isThere ? await coordinator.admin.ask('evictHolder', { queue, key }) : undefined;
       return answer?.ok && answer.value.evicted ? answer.value.token : undefined;
     });
   }
@@ -287,7 +287,7 @@ export class NetworkSimulation {
     this.#watch.broken(`it does not drain: ${await left()} are left`);
     for (const queue of QUEUES) {
       for (const key of this.#around.keys) {
-        const told = await this.#server.coordinator.admin.explainKey(queue, key);
+        const told = await this.#server.coordinator.admin.ask('explainKey', { queue, key });
         this.#say(`${queue}/${key} ${JSON.stringify(told.ok ? told.value : told.refusal)}`);
       }
     }

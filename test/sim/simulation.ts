@@ -167,18 +167,23 @@ export class Simulation {
     this.#say(`operator ${deed} ${queue}`);
     if (deed === 0) this.#clock.stepWall(this.#chance.int(-100_000, 100_000));
     else if (deed === 1) {
-      told(admin.pauseQueue(queue));
-      this.#clock.after(this.#chance.int(100, 3_000), () => told(admin.resumeQueue(queue)));
+      told(admin.ask('pauseQueue', { queue }));
+      this.#clock.after(this.#chance.int(100, 3_000), () => told(admin.ask('resumeQueue', { queue })));
     } else if (deed === 2) {
       this.#ledger.claimEndOf(queue, key, 'EvictHolder');
-      told(admin.evictHolder(queue, key));
+      told(admin.ask('evictHolder', { queue, key }));
     } else if (deed === 3)
-      told(admin.setLimits(queue, { rate: undefined, maxInFlight: this.#chance.of<number | 'none'>('none', 1, 3) }));
-    else if (deed === 4) told(admin.resumeKey(queue, this.#chance.of('', ...this.#around.keys)));
+      told(
+        admin.ask('setLimits', {
+          queue,
+          change: { rate: undefined, maxInFlight: this.#chance.of<number | 'none'>('none', 1, 3) },
+        }),
+      );
+    else if (deed === 4) told(admin.ask('resumeKey', { queue, key: this.#chance.of('', ...this.#around.keys) }));
     else if (deed === 5) {
       this.#items.redriven(queue);
-      told(admin.redrive({ queue, key: undefined, itemIds: [] }));
-    } else told(admin.discard({ queue, key, itemIds: [] }, this.#chance.in100(20)));
+      told(admin.ask('redrive', { queue, key: undefined, itemIds: [] }));
+    } else told(admin.ask('discard', { queue, key, itemIds: [], waiting: this.#chance.in100(20) }));
   }
 
   /** The clients bring to an end what they began; the network is a good one, and no gate is closed. */
@@ -187,8 +192,8 @@ export class Simulation {
     this.#network.reliable = true;
     const { admin } = this.#coordinator;
     for (const queue of QUEUES) {
-      await admin.resumeQueue(queue);
-      await admin.setLimits(queue, { rate: 'none', maxInFlight: 'none' });
+      await admin.ask('resumeQueue', { queue });
+      await admin.ask('setLimits', { queue, change: { rate: 'none', maxInFlight: 'none' } });
     }
   }
 
@@ -197,8 +202,8 @@ export class Simulation {
     const { admin } = this.#coordinator;
     for (let round = 0; round < 200; round++) {
       for (const queue of QUEUES) {
-        await admin.discard({ queue, key: undefined, itemIds: [] }, false);
-        for (const key of ['', ...this.#around.keys]) await admin.resumeKey(queue, key);
+        await admin.ask('discard', { queue, key: undefined, itemIds: [], waiting: false });
+        for (const key of ['', ...this.#around.keys]) await admin.ask('resumeKey', { queue, key });
       }
       const call = new Call<{ deliveries: readonly { turn: { queue: string; key: string; token: number } }[] }>();
       this.#around.calls.acquire(acquireRequest({ queues: QUEUES, maxTurns: 100, maxItemsPerTurn: 100 }), call);

@@ -73,10 +73,11 @@ export async function auditCoordinator(coordinator: Pick<Coordinator, 'admin' | 
     for (const state of LANE_STATES) {
       const pages = new Pages();
       while (pages.more) {
-        pages.take(okay(await admin.listKeys({ queue: name, state, pageSize: PAGE, pageToken: pages.token })));
+        pages.take(okay(await admin.ask('listKeys', { queue: name, state, pageSize: PAGE, pageToken: pages.token })));
       }
       byState.set(state, pages.keys);
-      for (const { key } of pages.keys) if (key !== '') told.set(key, okay(await admin.explainKey(name, key)));
+      for (const { key } of pages.keys)
+        if (key !== '') told.set(key, okay(await admin.ask('explainKey', { queue: name, key })));
     }
     keys.set(name, byState);
     explanations.set(name, told);

@@ -7,7 +7,7 @@ export class StartupHold {
 
   /** To be called when calls are let in. */
   async note({ admin }: Pick<Coordinator, 'admin'>, log: Logger): Promise<void> {
-    const page = await admin.listQueues({ nameContains: '', after: '', most: 0 });
+    const page = await admin.ask('listQueues', { nameContains: '', after: '', most: 0 });
     this.#until = page.ok ? page.value.holdUntil : undefined;
     if (this.#until === undefined) return;
     const until = new Date(this.#until).toISOString();

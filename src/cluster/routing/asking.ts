@@ -10,16 +10,11 @@ export const READ_WITHIN = 5_000;
 /** What changes something may have much to change. */
 export const CHANGE_WITHIN = 60_000;
 
-export type Ask<T> = (admin: Administration, partition: number) => Promise<Result<T>>;
+type Ask<T> = (admin: Administration, partition: number) => Promise<Result<T>>;
 
 const REROUTED = 'queues were routed anew meanwhile ("keyturn cluster route"); ask again';
 /** ms */
 const AGAIN = 50;
-
-/** A home elsewhere is told who asks; one in this process need not be. */
-export function inName(admin: Administration, principal: string | undefined): Administration {
-  return principal === undefined ? admin : (admin.by?.(principal) ?? admin);
-}
 
 /** @param within for homes elsewhere, ms */
 export function askHome<T>(router: Router, partition: number, within: number, ask: Ask<T>): Promise<Result<T>> {
@@ -32,18 +27,6 @@ export function askHome<T>(router: Router, partition: number, within: number, as
 export interface Asked<T> {
   readonly partition: number;
   readonly result: Result<T>;
-}
-
-/** All at once. */
-export function askHomes<T>(
-  router: Router,
-  partitions: readonly number[],
-  within: number,
-  ask: Ask<T>,
-): Promise<readonly Asked<T>[]> {
-  return Promise.all(
-    partitions.map(async (partition) => ({ partition, result: await askHome(router, partition, within, ask) })),
-  );
 }
 
 /** It says nothing of the question, only of who was asked. */

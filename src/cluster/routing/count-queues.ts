@@ -18,7 +18,7 @@ async function countIn(router: Router, partition: number): Promise<HomeAnswer> {
   let after = '';
   for (let more = homes.home(partition) !== undefined; more; ) {
     const page = { nameContains: '', after, most: FEW };
-    const answer = await askHome(router, partition, READ_WITHIN, (admin) => admin.listQueues(page));
+    const answer = await askHome(router, partition, READ_WITHIN, (admin) => admin.ask('listQueues', page));
     if (!answer.ok) return { queues, why: why(answer.refusal) };
     for (const { name } of answer.value.queues) if (belongs(router, name, partition)) queues += 1;
     more = answer.value.more;

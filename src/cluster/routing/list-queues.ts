@@ -1,21 +1,18 @@
 /** Queues of all partitions, by name. */
-import type { ListQueuesRequest, QueuePage, QueueView, Result, Unavailable } from '../../coordinator.js';
-import { askHome, isAway, partial, READ_WITHIN, why } from './asking.js';
-import type { Router } from './router.js';
+import type { QueuePage, QueueView, Result, Unavailable } from '../../coordinator.js';
+import type { AskedParts } from './asked-parts.js';
+import { isAway, partial, why } from './asking.js';
 import { mergeViews } from './stats.js';
 
 /** Of each partition at a time: a page may have a thousand queues, and they are divided among all. */
 const FEW = 64;
 
 /** Only as many views are here as the page has, and a few of each partition. */
-export async function listQueues(router: Router, request: ListQueuesRequest): Promise<Result<QueuePage>> {
-  const { homes } = router;
+export async function listQueues(parts: AskedParts<'listQueues'>): Promise<Result<QueuePage>> {
+  const { router, request } = parts;
   // A part that is not stuck may belong to a queue that is: then it is decided here, when all parts are.
   const homesPickOut = router.map.spreadQueues().next().done === true;
-  const shelves = Array.from(
-    { length: homes.partitions },
-    (_, partition) => new Shelf(router, request, partition, homesPickOut),
-  );
+  const shelves = parts.partitions.map((partition) => new Shelf(parts, partition, homesPickOut));
   await Promise.all(shelves.map((shelf) => shelf.fill()));
   const queues: QueueView[] = [];
   let more = false;
@@ -71,12 +68,11 @@ class Shelf {
   #more = true;
 
   constructor(
-    private readonly router: Router,
-    private readonly request: ListQueuesRequest,
+    private readonly parts: AskedParts<'listQueues'>,
     private readonly partition: number,
     private readonly homesPickOut: boolean,
   ) {
-    this.#after = request.after;
+    this.#after = parts.request.after;
   }
 
   get name(): string | undefined {
@@ -96,7 +92,8 @@ class Shelf {
 
   /** Every partition has the queues that the configuration names; those of others are left out. */
   async fill(): Promise<void> {
-    const { router, partition, request } = this;
+    const { partition } = this;
+    const { router, request } = this.parts;
     this.#views = [];
     this.#at = 0;
     while (this.#more && this.#views.length === 0) {
@@ -106,7 +103,7 @@ class Shelf {
         most: Math.min(request.most + 1, FEW),
         stuckFor: this.homesPickOut ? request.stuckFor : undefined,
       };
-      const answer = await askHome(router, partition, READ_WITHIN, (admin) => admin.listQueues(page));
+      const answer = await this.parts.ask(partition, page);
       if (!answer.ok) {
         this.refused = { partition, refusal: answer.refusal };
         this.#more = false;

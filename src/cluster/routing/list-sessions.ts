@@ -1,15 +1,14 @@
 /** Sessions of all partitions: one that holds turns of several is known to several homes, and is told once. */
-import type { ListSessionsRequest, Result, SessionPage, SessionReport } from '../../coordinator.js';
-import { askHomes, gather, partial, READ_WITHIN } from './asking.js';
-import type { Router } from './router.js';
+import type { Result, SessionPage, SessionReport } from '../../coordinator.js';
+import type { AskedParts } from './asked-parts.js';
+import { gather, partial } from './asking.js';
 
 /** As many turns as a core tells of one. */
 const MOST_HELD = 20;
 
-export async function listSessions(router: Router, request: ListSessionsRequest): Promise<Result<SessionPage>> {
-  const all = Array.from({ length: router.homes.partitions }, (_, partition) => partition);
-  const asked = await askHomes(router, all, READ_WITHIN, (admin) => admin.listSessions(request));
-  const gathered = gather(asked);
+export async function listSessions(parts: AskedParts<'listSessions'>): Promise<Result<SessionPage>> {
+  const { request } = parts;
+  const gathered = gather(await parts.askAll());
   if (!gathered.ok) return gathered;
   const { values, unavailable } = gathered.value;
   const byId = new Map<string, SessionReport>();

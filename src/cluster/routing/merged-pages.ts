@@ -14,7 +14,7 @@ interface Source<R> {
   fetch(place: string, most: number): Promise<Result<{ readonly rows: readonly R[]; readonly more: boolean }>>;
 }
 
-interface Merge<R> {
+export interface Merge<R> {
   readonly most: number;
   /** Of entries of several homes. */
   before(a: R, b: R): boolean;
@@ -23,7 +23,7 @@ interface Merge<R> {
   sizeOf(row: R): number;
 }
 
-interface Merged<R> {
+export interface Merged<R> {
   readonly rows: readonly R[];
   /** Empty: that was the last. */
   readonly token: string;

@@ -1,5 +1,5 @@
 import type { CoordinatorEvent, Refusal, Watch, Watcher } from '../../coordinator.js';
-import { inName, isAway } from './asking.js';
+import { isAway } from './asking.js';
 import type { Router } from './router.js';
 
 /** Which events. Unset: all. */
@@ -104,7 +104,7 @@ export class MergedWatch implements Watch {
       wake: () => part.wake(),
       end: (why) => this.#ended(part, why),
     };
-    const watched = inName(home.admin, principal).watch(queue, key, watcher);
+    const watched = home.admin.watch(queue, key, watcher, principal);
     if (!watched.ok) return watched.refusal;
     part.watch = watched.value;
     this.#parts.set(partition, part);

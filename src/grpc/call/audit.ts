@@ -3,6 +3,7 @@
  * workers do is none of it.
  */
 import { ServerInterceptingCall, type ServerInterceptingCallInterface } from '@grpc/grpc-js';
+import { type AdminKind, CHANGING_CALLS, type ClusterKind } from '../../coordinator.js';
 import { codeName } from './status.js';
 import type { Guard } from './transport.js';
 
@@ -35,21 +36,17 @@ type IsWorth = (asked: Fields, answered: Fields | undefined) => boolean;
 
 const always: IsWorth = () => true;
 
+/** As the audit names a call of operators: `AdminService/Discard`. */
+export function adminCallName(kind: AdminKind | ClusterKind): string {
+  return `AdminService/${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
+}
+
 /** Calls that change something; those that only ask when they change nothing; those that show payloads. */
 const CALLS: Readonly<Record<string, IsWorth>> = {
-  'AdminService/EvictHolder': always,
-  'AdminService/RetryNow': always,
-  'AdminService/ResumeKey': always,
-  'AdminService/PauseQueue': always,
-  'AdminService/ResumeQueue': always,
+  ...Object.fromEntries(CHANGING_CALLS.map((kind) => [adminCallName(kind), always] as const)),
   'AdminService/SetLimits': ({ rate, maxInFlight }) => rate !== undefined || maxInFlight !== undefined,
-  'AdminService/Redrive': always,
-  'AdminService/Discard': always,
   'AdminService/GetItem': ({ withPayload }, answered) => withPayload === true && answered?.['item'] !== undefined,
   'AdminService/ListDeadLetters': (_asked, answered) => carriesContents(answered?.['deadLetters']),
-  'AdminService/MovePartition': always,
-  'AdminService/RestorePartitions': always,
-  'AdminService/FinalizeCluster': always,
   'AdminService/RouteQueue': ({ group, spread }) => group !== undefined || spread !== undefined,
   'LeaderService/YieldLeader': always,
 };

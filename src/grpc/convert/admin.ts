@@ -4,18 +4,22 @@ import type {
   DeadLetterPage,
   DeadLetterView,
   EvictionView,
+  EvictRequest,
   GetItemRequest,
   HolderView,
   ItemReport,
   KeyExplanation,
+  KeyName,
   KeyPage,
   LaneState,
   LimitsChange,
   LimitsView,
   LineEntryView,
   ListKeysRequest,
+  QueueName,
   RetryNowRequest,
   RetryNowView,
+  SetLimitsRequest,
 } from '../../coordinator.js';
 import * as wire from '../gen/keyturn/v1/admin.js';
 import { itemMessage } from './answers.js';
@@ -25,11 +29,6 @@ import { unavailableMessages } from './unavailable.js';
 import type { Check } from './validate.js';
 import { EVENT_KINDS, ITEM_STATES, LANE_STATES, wordOf } from './words.js';
 
-interface KeyName {
-  readonly queue: string;
-  readonly key: string;
-}
-
 const USUAL_PAGE = 100;
 /** A page token of ours is made of a key and little more; of a queue that is spread over 64 partitions, of as many. */
 const PAGE_TOKEN_BYTES = 131_072;
@@ -38,10 +37,7 @@ const HIGHEST_RATE = 1_000_000_000;
 /** A turn in eleven days: with less, the moment of the next one is beyond what a timestamp can say. */
 const LOWEST_RATE = 0.000_001;
 
-export function evictHolderRequest(
-  message: wire.EvictHolderRequest,
-  check: Check,
-): KeyName & { readonly discard: boolean } {
+export function evictHolderRequest(message: wire.EvictHolderRequest, check: Check): EvictRequest {
   return { ...keyName(message, check), discard: message.discard };
 }
 
@@ -49,8 +45,8 @@ export function keyName(message: KeyName, check: Check): KeyName {
   return { queue: check.queue('queue', message.queue), key: check.key('key', message.key) };
 }
 
-export function queueName(message: { readonly queue: string }, check: Check): string {
-  return check.queue('queue', message.queue);
+export function queueName(message: QueueName, check: Check): QueueName {
+  return { queue: check.queue('queue', message.queue) };
 }
 
 export function listKeysRequest(message: wire.ListKeysRequest, check: Check): ListKeysRequest {
@@ -88,10 +84,7 @@ export function retryNowRequest(message: wire.RetryNowRequest, check: Check): Re
   return { queue, what: { key: check.key('key', key) } };
 }
 
-export function limitsChange(
-  message: wire.SetLimitsRequest,
-  check: Check,
-): { readonly queue: string; readonly change: LimitsChange } {
+export function limitsChange(message: wire.SetLimitsRequest, check: Check): SetLimitsRequest {
   const queue = check.queue('queue', message.queue);
   const { maxInFlight } = message;
   return {

@@ -1,5 +1,5 @@
 /** Which dead letters a person means, from the wire to the port. */
-import type { Changed, ItemChoice, LetterFilter, ListDeadLettersRequest } from '../../coordinator.js';
+import type { Changed, DiscardRequest, ItemChoice, LetterFilter, ListDeadLettersRequest } from '../../coordinator.js';
 import type * as wire from '../gen/keyturn/v1/admin.js';
 import { optionalKey, page } from './admin.js';
 import { toOptionalTimestamp } from './time.js';
@@ -33,14 +33,11 @@ export function itemChoice(message: wire.RedriveRequest, check: Check): ItemChoi
   };
 }
 
-export function discardRequest(
-  message: wire.DiscardRequest,
-  check: Check,
-): { readonly choice: ItemChoice; readonly waiting: boolean } {
+export function discardRequest(message: wire.DiscardRequest, check: Check): DiscardRequest {
   const { waiting, filter } = message;
   if (waiting && filter !== undefined)
     check.wrong('filter', 'a filter of dead letters with waiting', 'one of the two: items that wait have no error');
-  return { choice: itemChoice(message, check), waiting };
+  return { ...itemChoice(message, check), waiting };
 }
 
 function letterFilter(filter: wire.DeadLetterFilter | undefined, check: Check): LetterFilter | undefined {

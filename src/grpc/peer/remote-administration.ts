@@ -1,40 +1,14 @@
 import type {
+  AdminAnswer,
   Administration,
-  GetItemRequest,
-  ItemChoice,
-  LimitsChange,
-  ListDeadLettersRequest,
-  ListKeysRequest,
-  ListQueuesRequest,
-  ListSessionsRequest,
+  AdminKind,
+  AdminRequest,
   Refusal,
   Result,
-  RetryNowRequest,
   Watch,
   Watcher,
 } from '../../coordinator.js';
-import {
-  type AdminKind,
-  type AdminName,
-  adminRequest,
-  DISCARD,
-  DISCARD_SOME,
-  EVICT_AND_DISCARD,
-  EVICT_HOLDER,
-  EXPLAIN_KEY,
-  GET_ITEM,
-  LIST_DEAD_LETTERS,
-  LIST_KEYS,
-  LIST_QUEUES,
-  LIST_SESSIONS,
-  PAUSE_QUEUE,
-  REDRIVE,
-  REDRIVE_SOME,
-  RESUME_KEY,
-  RESUME_QUEUE,
-  RETRY_NOW,
-  SET_LIMITS,
-} from './codec/admin.js';
+import { adminRequest, formOf } from './codec/admin.js';
 import { writeAdminCall } from './codec/entries.js';
 import { fromBytes } from './codec/shapes.js';
 import type { WireReader } from './codec/wire-reader.js';
@@ -47,98 +21,32 @@ import { RemoteWatch } from './remote-watch.js';
 /** ms. What changes something may have much to change; who only looks waits for less by itself (S260). */
 const ANSWER_WITHIN = 60_000;
 
-/** The calls that people make, for one partition of another sidecar. */
+/** The calls of operators, for one partition of another sidecar. */
 export class RemoteAdministration implements Administration {
   constructor(
     private readonly link: Link,
-    readonly partition: number,
-    /** Who asks; empty: that is not known. */
-    readonly principal = '',
+    private readonly partition: number,
   ) {}
 
-  by(principal: string): Administration {
-    return new RemoteAdministration(this.link, this.partition, principal);
+  async ask<K extends AdminKind>(kind: K, request: AdminRequest<K>, by = ''): Promise<Result<AdminAnswer<K>>> {
+    const life = this.#life();
+    if (!life.ok) return life;
+    const form = formOf(kind, request);
+    const answered = await new Promise<Result<Buffer>>((resolve) => {
+      const call = new AdminCall(life.value, { partition: this.partition, principal: by }, resolve);
+      const late = noAnswer(this.link.address, ANSWER_WITHIN);
+      call.callOff = this.link.scheduler.after(ANSWER_WITHIN, () => call.giveUp(late));
+      call.begin(adminRequest(form, request));
+    });
+    return answered.ok ? { ok: true, value: fromBytes(form.answer, answered.value) } : answered;
   }
 
-  listQueues(request: ListQueuesRequest) {
-    return this.#ask('listQueues', LIST_QUEUES, request);
-  }
-
-  listKeys(request: ListKeysRequest) {
-    return this.#ask('listKeys', LIST_KEYS, request);
-  }
-
-  listSessions(request: ListSessionsRequest) {
-    return this.#ask('listSessions', LIST_SESSIONS, request);
-  }
-
-  explainKey(queue: string, key: string) {
-    return this.#ask('explainKey', EXPLAIN_KEY, { queue, key });
-  }
-
-  getItem(request: GetItemRequest) {
-    return this.#ask('getItem', GET_ITEM, request);
-  }
-
-  async evictHolder(queue: string, key: string, discard = false) {
-    if (discard) return this.#ask('evictAndDiscard', EVICT_AND_DISCARD, { queue, key });
-    const evicted = await this.#ask('evictHolder', EVICT_HOLDER, { queue, key });
-    return evicted.ok ? { ok: true as const, value: { ...evicted.value, itemsDiscarded: 0 } } : evicted;
-  }
-
-  retryNow({ queue, what }: RetryNowRequest) {
-    const by = 'key' in what ? { by: 'key' as const, key: what.key } : { by: 'item' as const, itemId: what.itemId };
-    return this.#ask('retryNow', RETRY_NOW, { queue, what: by });
-  }
-
-  resumeKey(queue: string, key: string) {
-    return this.#ask('resumeKey', RESUME_KEY, { queue, key });
-  }
-
-  pauseQueue(queue: string) {
-    return this.#ask('pauseQueue', PAUSE_QUEUE, queue);
-  }
-
-  resumeQueue(queue: string) {
-    return this.#ask('resumeQueue', RESUME_QUEUE, queue);
-  }
-
-  setLimits(queue: string, change: LimitsChange) {
-    return this.#ask('setLimits', SET_LIMITS, { queue, change });
-  }
-
-  listDeadLetters(request: ListDeadLettersRequest) {
-    return this.#ask('listDeadLetters', LIST_DEAD_LETTERS, request);
-  }
-
-  redrive(choice: ItemChoice) {
-    if (isPlain(choice)) return this.#ask('redrive', REDRIVE, choice);
-    return this.#ask('redriveSome', REDRIVE_SOME, choice);
-  }
-
-  discard(choice: ItemChoice, waiting: boolean) {
-    if (isPlain(choice)) return this.#ask('discard', DISCARD, { choice, waiting });
-    return this.#ask('discardSome', DISCARD_SOME, { choice, waiting });
-  }
-
-  watch(queue: string | undefined, key: string | undefined, watcher: Watcher): Result<Watch> {
+  watch(queue: string | undefined, key: string | undefined, watcher: Watcher, by = ''): Result<Watch> {
     const life = this.#life();
     if (!life.ok) return life;
     const watch = new RemoteWatch(life.value, watcher, (error) => this.link.report(error));
-    watch.begin(this.partition, { queue, key, principal: this.principal });
+    watch.begin(this.partition, { queue, key, principal: by });
     return watch.refusal === undefined ? { ok: true, value: watch } : { ok: false, refusal: watch.refusal };
-  }
-
-  async #ask<R, A>(name: AdminName, kind: AdminKind<R, A>, request: R): Promise<Result<A>> {
-    const life = this.#life();
-    if (!life.ok) return life;
-    const answered = await new Promise<Result<Buffer>>((resolve) => {
-      const call = new AdminCall(life.value, this, resolve);
-      const late = noAnswer(this.link.address, ANSWER_WITHIN);
-      call.callOff = this.link.scheduler.after(ANSWER_WITHIN, () => call.giveUp(late));
-      call.begin(adminRequest(name, kind, request));
-    });
-    return answered.ok ? { ok: true, value: fromBytes(kind.answer, answered.value) } : answered;
   }
 
   #life(): Result<Life> {
@@ -204,9 +112,4 @@ class AdminCall implements OpenEntry {
     this.callOff();
     this.resolve(result);
   }
-}
-
-/** Says nothing that homes of an older version do not know. */
-function isPlain({ filter, dryRun, most }: ItemChoice): boolean {
-  return filter === undefined && dryRun !== true && most === undefined;
 }

@@ -1,7 +1,7 @@
 import type { CoordinatorEvent, Refusal, Watch, Watcher } from '../../coordinator.js';
-import { events as shape } from './codec/admin.js';
 import { ASK, writeNumbers, writeWatch } from './codec/entries.js';
 import { fromBytes } from './codec/shapes.js';
+import { events as shape } from './codec/views.js';
 import type { WireReader } from './codec/wire-reader.js';
 import type { Lane } from './lane.js';
 import type { Life, OpenEntry } from './life.js';

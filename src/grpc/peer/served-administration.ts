@@ -1,9 +1,10 @@
-import type { Administration, Coordinator, CoordinatorEvent, Refusal, Watch } from '../../coordinator.js';
+import type { Coordinator, CoordinatorEvent, Refusal, Watch } from '../../coordinator.js';
 import type { WireWriter } from '../session/codec/wire-writer.js';
 import { readAdminCall, readWatch } from './ask-reader.js';
-import { askAdmin, events as eventShape } from './codec/admin.js';
+import { readAdminRequest } from './codec/admin.js';
 import { TELL, writeBytes, writeNumbers } from './codec/entries.js';
 import { toBytes } from './codec/shapes.js';
+import { events as eventShape } from './codec/views.js';
 import type { WireReader } from './codec/wire-reader.js';
 import { LARGE_BYTES, MOST_OPEN } from './limits.js';
 import { noHome, tooManyCalls } from './refusals.js';
@@ -60,7 +61,7 @@ export class ServedAdministration {
     const home = this.#homeFor(id, partition, open, unlike);
     if (home === undefined) return;
     const pump = new Pump(this.served, id);
-    const begun = adminOf(home, principal).watch(queue, key, pump);
+    const begun = home.admin.watch(queue, key, pump, nameOf(principal));
     if (!begun.ok) return this.served.refuse(id, begun.refusal);
     this.#watches.set(id, begun.value);
     pump.onEnd = () => this.#watches.delete(id);
@@ -79,11 +80,12 @@ export class ServedAdministration {
   }
 
   async #answer(id: number, home: Coordinator, principal: string, request: Buffer): Promise<void> {
-    const result = await askAdmin(adminOf(home, principal), request).catch((error: unknown) => {
-      this.audit.asked(principal, request, undefined);
+    const asked = readAdminRequest(request);
+    const result = await asked.ask(home.admin, nameOf(principal)).catch((error: unknown) => {
+      this.audit.asked(principal, asked, undefined);
       throw error;
     });
-    this.audit.asked(principal, request, result);
+    this.audit.asked(principal, asked, result);
     if (this.served.isOver()) return;
     if (!result.ok) return this.served.refuse(id, result.refusal);
     const { value } = result;
@@ -100,8 +102,9 @@ export class ServedAdministration {
   }
 }
 
-function adminOf({ admin }: Coordinator, principal: string): Administration {
-  return principal === '' ? admin : (admin.by?.(principal) ?? admin);
+/** On the link the empty name stands for none. */
+function nameOf(principal: string): string | undefined {
+  return principal === '' ? undefined : principal;
 }
 
 /** From the bounded buffer of a watch to its gateway, no faster than the gateway reads. */

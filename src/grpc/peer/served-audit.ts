@@ -3,35 +3,11 @@
  * itself. Who asks is what the gateway says: it has proved that it belongs to the cluster.
  */
 import type { Refusal, Reply, Result, YieldView } from '../../coordinator.js';
-import { type Audited, auditedFields, fieldsOf, OK } from '../call/audit.js';
+import { type Audited, adminCallName, auditedFields, fieldsOf, OK } from '../call/audit.js';
 import { codeName, statusOf } from '../call/status.js';
+import type { ReceivedAsk } from './codec/admin.js';
 
 type Fields = Readonly<Record<string, unknown>>;
-
-const always = (): boolean => true;
-
-/** Calls that change something, by their names on the link. What only looks is told by the gateway. */
-const CHANGES: Readonly<Record<string, { readonly call: string; isOne(asked: Fields): boolean }>> = {
-  evictHolder: { call: 'AdminService/EvictHolder', isOne: always },
-  evictAndDiscard: { call: 'AdminService/EvictHolder', isOne: always },
-  retryNow: { call: 'AdminService/RetryNow', isOne: always },
-  resumeKey: { call: 'AdminService/ResumeKey', isOne: always },
-  pauseQueue: { call: 'AdminService/PauseQueue', isOne: always },
-  resumeQueue: { call: 'AdminService/ResumeQueue', isOne: always },
-  setLimits: {
-    call: 'AdminService/SetLimits',
-    isOne: ({ rate, maxInFlight }) => isSaid(rate) || isSaid(maxInFlight),
-  },
-  redrive: { call: 'AdminService/Redrive', isOne: always },
-  discard: { call: 'AdminService/Discard', isOne: always },
-  redriveSome: { call: 'AdminService/Redrive', isOne: always },
-  discardSome: { call: 'AdminService/Discard', isOne: always },
-};
-
-/** What is not said travels as null. */
-function isSaid(value: unknown): boolean {
-  return value !== undefined && value !== null;
-}
 
 export class ServedAudit {
   /** @param from the address of the gateway */
@@ -40,17 +16,15 @@ export class ServedAudit {
     private readonly from: string,
   ) {}
 
-  /** @param request as it came. @param result unset: the call failed here */
-  asked(who: string, request: Buffer, result: Result<Uint8Array> | undefined): void {
-    if (this.audited === undefined) return;
-    const { call: name, request: message } = fieldsOf(JSON.parse(request.toString()));
-    const change = CHANGES[String(name)];
+  /** @param result unset: the call failed here */
+  asked(who: string, { kind, isChange, message }: ReceivedAsk, result: Result<Uint8Array> | undefined): void {
+    if (this.audited === undefined || !isChange) return;
+    const call = adminCallName(kind);
     const asked = flat(message);
-    if (change === undefined || !change.isOne(asked)) return;
-    if (result === undefined) return this.#tell(who, change.call, asked, 'INTERNAL', 'it failed; the log says why');
-    if (!result.ok) return this.#refused(who, change.call, asked, result.refusal);
+    if (result === undefined) return this.#tell(who, call, asked, 'INTERNAL', 'it failed; the log says why');
+    if (!result.ok) return this.#refused(who, call, asked, result.refusal);
     const answer: unknown = JSON.parse(Buffer.from(result.value).toString());
-    this.#tell(who, change.call, asked, OK, auditedFields(typeof answer === 'number' ? { items: answer } : answer));
+    this.#tell(who, call, asked, OK, auditedFields(typeof answer === 'number' ? { items: answer } : answer));
   }
 
   /** A reply that tells what it is given, too. */

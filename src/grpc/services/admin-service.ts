@@ -1,7 +1,16 @@
 /** AdminService: the calls of people. */
 
-import type { Result } from '../../coordinator.js';
-import type { HandlerContext } from '../call/handler.js';
+import type { UntypedServiceImplementation } from '@grpc/grpc-js';
+import type {
+  AdminAnswer,
+  AdminKind,
+  AdminRequest,
+  ClusterAnswer,
+  ClusterKind,
+  ClusterRequest,
+  Result,
+} from '../../coordinator.js';
+import type { HandlerContext, Read } from '../call/handler.js';
 import type { OpenStreams } from '../call/streams.js';
 import {
   deadLettersResponse,
@@ -40,9 +49,30 @@ import { listQueuesRequest, queuesResponse } from '../convert/queues.js';
 import { serverResponse } from '../convert/server.js';
 import { listSessionsRequest, sessionsResponse } from '../convert/sessions.js';
 import { type AdminServiceServer, AdminServiceService } from '../gen/keyturn/v1/admin.js';
-import { type CarriedByBytes, personCall } from './person-call.js';
+import { type CarriedByBytes, type Definition, type PersonCall, personCall } from './person-call.js';
 import { watchEvents } from './watch-events.js';
 import { withReason } from './with-reason.js';
+
+/** A call that is asked of the port as it came. */
+function asked<K extends AdminKind, Q, M>(
+  kind: K,
+  definition: Definition<Q, M>,
+  read: Read<Q, AdminRequest<K>>,
+  write: (answer: AdminAnswer<K>) => M,
+): PersonCall<Q, M> {
+  return personCall(definition, read, (port, request) => port.admin.ask(kind, request), write);
+}
+
+function ofCluster<K extends ClusterKind, Q, M>(
+  kind: K,
+  definition: Definition<Q, M>,
+  read: Read<Q, ClusterRequest<K>>,
+  write: (answer: ClusterAnswer<K>) => M,
+): PersonCall<Q, M> {
+  return personCall(definition, read, (port, request) => port.cluster?.ask(kind, request) ?? alone(), write);
+}
+
+type Methods = Omit<typeof AdminServiceService, 'watchEvents'>;
 
 /** Those that have one answer. The name is that of the method, as generated code writes it. */
 const CALLS = {
@@ -50,154 +80,58 @@ const CALLS = {
     AdminServiceService.listQueues,
     listQueuesRequest,
     async (port, { withoutPolicy, ...request }) => {
-      const page = await port.admin.listQueues(request);
+      const page = await port.admin.ask('listQueues', request);
       return page.ok ? { ok: true, value: { ...page.value, withoutPolicy } } : page;
     },
     queuesResponse,
   ),
-  listKeys: personCall(
-    AdminServiceService.listKeys,
-    listKeysRequest,
-    (port, request) => port.admin.listKeys(request),
-    keysResponse,
-  ),
-  listSessions: personCall(
-    AdminServiceService.listSessions,
-    listSessionsRequest,
-    (port, request) => port.admin.listSessions(request),
-    sessionsResponse,
-  ),
-  explainKey: personCall(
-    AdminServiceService.explainKey,
-    keyName,
-    (port, { queue, key }) => port.admin.explainKey(queue, key),
-    explanationResponse,
-  ),
-  getItem: personCall(
-    AdminServiceService.getItem,
-    getItemRequest,
-    (port, request) => port.admin.getItem(request),
-    itemResponse,
-  ),
-  evictHolder: personCall(
-    AdminServiceService.evictHolder,
-    withReason(evictHolderRequest),
-    (port, { queue, key, discard }) => port.admin.evictHolder(queue, key, discard),
-    evictionResponse,
-  ),
-  retryNow: personCall(
-    AdminServiceService.retryNow,
-    withReason(retryNowRequest),
-    (port, request) => port.admin.retryNow(request),
-    retryNowResponse,
-  ),
-  resumeKey: personCall(
-    AdminServiceService.resumeKey,
-    withReason(keyName),
-    (port, { queue, key }) => port.admin.resumeKey(queue, key),
-    resumptionResponse,
-  ),
-  pauseQueue: personCall(
-    AdminServiceService.pauseQueue,
-    withReason(queueName),
-    (port, queue) => port.admin.pauseQueue(queue),
-    nothing,
-  ),
-  resumeQueue: personCall(
-    AdminServiceService.resumeQueue,
-    withReason(queueName),
-    (port, queue) => port.admin.resumeQueue(queue),
-    nothing,
-  ),
-  setLimits: personCall(
-    AdminServiceService.setLimits,
-    withReason(limitsChange),
-    (port, { queue, change }) => port.admin.setLimits(queue, change),
-    limitsResponse,
-  ),
-  listDeadLetters: personCall(
+  listKeys: asked('listKeys', AdminServiceService.listKeys, listKeysRequest, keysResponse),
+  listSessions: asked('listSessions', AdminServiceService.listSessions, listSessionsRequest, sessionsResponse),
+  explainKey: asked('explainKey', AdminServiceService.explainKey, keyName, explanationResponse),
+  getItem: asked('getItem', AdminServiceService.getItem, getItemRequest, itemResponse),
+  evictHolder: asked('evictHolder', AdminServiceService.evictHolder, withReason(evictHolderRequest), evictionResponse),
+  retryNow: asked('retryNow', AdminServiceService.retryNow, withReason(retryNowRequest), retryNowResponse),
+  resumeKey: asked('resumeKey', AdminServiceService.resumeKey, withReason(keyName), resumptionResponse),
+  pauseQueue: asked('pauseQueue', AdminServiceService.pauseQueue, withReason(queueName), nothing),
+  resumeQueue: asked('resumeQueue', AdminServiceService.resumeQueue, withReason(queueName), nothing),
+  setLimits: asked('setLimits', AdminServiceService.setLimits, withReason(limitsChange), limitsResponse),
+  listDeadLetters: asked(
+    'listDeadLetters',
     AdminServiceService.listDeadLetters,
     listDeadLettersRequest,
-    (port, request) => port.admin.listDeadLetters(request),
     deadLettersResponse,
   ),
-  redrive: personCall(
-    AdminServiceService.redrive,
-    withReason(itemChoice),
-    (port, choice) => port.admin.redrive(choice),
-    redriveResponse,
-  ),
-  discard: personCall(
-    AdminServiceService.discard,
-    withReason(discardRequest),
-    (port, { choice, waiting }) => port.admin.discard(choice, waiting),
-    discardResponse,
-  ),
+  redrive: asked('redrive', AdminServiceService.redrive, withReason(itemChoice), redriveResponse),
+  discard: asked('discard', AdminServiceService.discard, withReason(discardRequest), discardResponse),
   getServer: personCall(
     AdminServiceService.getServer,
     anything,
     (port) => port.desk?.view() ?? silent(),
     serverResponse,
   ),
-  getCluster: personCall(
-    AdminServiceService.getCluster,
-    anything,
-    (port) => port.cluster?.view() ?? alone(),
-    clusterResponse,
-  ),
-  movePartition: personCall(
-    AdminServiceService.movePartition,
-    withReason(moveRequest),
-    (port, request) => port.cluster?.move(request) ?? alone(),
-    moveResponse,
-  ),
-  restorePartitions: personCall(
+  getCluster: ofCluster('getCluster', AdminServiceService.getCluster, anything, clusterResponse),
+  movePartition: ofCluster('movePartition', AdminServiceService.movePartition, withReason(moveRequest), moveResponse),
+  restorePartitions: ofCluster(
+    'restorePartitions',
     AdminServiceService.restorePartitions,
     withReason(restoreRequest),
-    (port, request) => port.cluster?.restore(request) ?? alone(),
     restoreResponse,
   ),
-  finalizeCluster: personCall(
+  finalizeCluster: ofCluster(
+    'finalizeCluster',
     AdminServiceService.finalizeCluster,
     withReason(anything),
-    (port) => port.cluster?.finalize() ?? alone(),
     ({ format, isChanged }) => ({ format, changed: isChanged }),
   ),
-  routeQueue: personCall(
-    AdminServiceService.routeQueue,
-    withReason(routeRequest),
-    (port, request) => port.cluster?.route(request) ?? alone(),
-    routeResponse,
-  ),
-};
+  routeQueue: ofCluster('routeQueue', AdminServiceService.routeQueue, withReason(routeRequest), routeResponse),
+} satisfies { readonly [N in keyof Methods]: { handler(context: HandlerContext): AdminServiceServer[N] } };
 
 /** The same, for who is not on gRPC. */
-export const ADMIN_CALLS: readonly CarriedByBytes[] = Object.values(CALLS);
+export const ADMIN_METHODS: readonly CarriedByBytes[] = Object.values(CALLS);
 
-export function adminService(context: HandlerContext, streams: OpenStreams): AdminServiceServer {
-  return {
-    listQueues: CALLS.listQueues.handler(context),
-    listKeys: CALLS.listKeys.handler(context),
-    listSessions: CALLS.listSessions.handler(context),
-    explainKey: CALLS.explainKey.handler(context),
-    getItem: CALLS.getItem.handler(context),
-    evictHolder: CALLS.evictHolder.handler(context),
-    retryNow: CALLS.retryNow.handler(context),
-    resumeKey: CALLS.resumeKey.handler(context),
-    pauseQueue: CALLS.pauseQueue.handler(context),
-    resumeQueue: CALLS.resumeQueue.handler(context),
-    setLimits: CALLS.setLimits.handler(context),
-    listDeadLetters: CALLS.listDeadLetters.handler(context),
-    redrive: CALLS.redrive.handler(context),
-    discard: CALLS.discard.handler(context),
-    getServer: CALLS.getServer.handler(context),
-    getCluster: CALLS.getCluster.handler(context),
-    movePartition: CALLS.movePartition.handler(context),
-    restorePartitions: CALLS.restorePartitions.handler(context),
-    finalizeCluster: CALLS.finalizeCluster.handler(context),
-    routeQueue: CALLS.routeQueue.handler(context),
-    watchEvents: watchEvents(context, streams),
-  };
+export function adminService(context: HandlerContext, streams: OpenStreams): UntypedServiceImplementation {
+  const handlers = Object.entries(CALLS).map(([name, call]) => [name, call.handler(context)] as const);
+  return { ...Object.fromEntries(handlers), watchEvents: watchEvents(context, streams) };
 }
 
 function anything(): undefined {}

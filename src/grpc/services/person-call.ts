@@ -8,7 +8,7 @@ import { type HandlerContext, promised, type Read, readRequest, wasted } from '.
 import type { Port } from '../call/port.js';
 import type { Caller } from '../convert/deadline.js';
 
-interface PersonCall<Q, M> extends CarriedByBytes {
+export interface PersonCall<Q, M> extends CarriedByBytes {
   /** As a handler of gRPC. */
   handler(context: HandlerContext): handleUnaryCall<Q, M>;
 }
@@ -30,7 +30,7 @@ interface CarriedOut {
     | { readonly ok: false; readonly refusal: Refusal };
 }
 
-type Definition<Q, M> = Pick<MethodDefinition<Q, M>, 'path' | 'requestDeserialize' | 'responseSerialize'>;
+export type Definition<Q, M> = Pick<MethodDefinition<Q, M>, 'path' | 'requestDeserialize' | 'responseSerialize'>;
 
 export function personCall<Q, R, A, M>(
   { path, requestDeserialize, responseSerialize }: Definition<Q, M>,

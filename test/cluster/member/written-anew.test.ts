@@ -86,8 +86,9 @@ class Life {
     } else if (lot === 7)
       worker.enQueue({ queue, key: key === '' ? 'lock' : key, idempotencyKey: chance.of('x', 'y') });
     else if (lot === 8 && chance.in100(30))
-      void home.admin.setLimits(queue, { rate: undefined, maxInFlight: chance.of(3, 5) });
-    else if (lot === 8) void (chance.in100(50) ? home.admin.pauseQueue(queue) : home.admin.resumeQueue(queue));
+      void home.admin.ask('setLimits', { queue, change: { rate: undefined, maxInFlight: chance.of(3, 5) } });
+    else if (lot === 8)
+      void (chance.in100(50) ? home.admin.ask('pauseQueue', { queue }) : home.admin.ask('resumeQueue', { queue }));
     const held = this.#taken.shift();
     if (held !== undefined) this.#settle(held);
     await stage.pass(chance.of(10, 10, 50, 700));

@@ -28,17 +28,17 @@ describe('ListQueues over many homes', () => {
     const names = ['named', ...Array.from({ length: 30 }, (_, at) => `n${at}`)].sort();
     for (const queue of names) if (queue !== 'named') stage.hold({ queue });
     const { admin } = stage.coordinator;
-    const all = told(await admin.listQueues(ALL_QUEUES));
+    const all = told(await admin.ask('listQueues', ALL_QUEUES));
     assert.deepEqual([all.queues.map(({ name }) => name), all.more], [names, false]);
     const seen: string[] = [];
     for (let after = '', more = true; more; ) {
-      const page = told(await admin.listQueues({ nameContains: 'n', after, most: 7 }));
+      const page = told(await admin.ask('listQueues', { nameContains: 'n', after, most: 7 }));
       seen.push(...page.queues.map(({ name }) => name));
       after = seen.at(-1) ?? '';
       more = page.more;
     }
     assert.deepEqual(seen, names);
-    assert.deepEqual(told(await admin.listQueues({ nameContains: 'n1', after: '', most: 2 })).queues.length, 2);
+    assert.deepEqual(told(await admin.ask('listQueues', { nameContains: 'n1', after: '', most: 2 })).queues.length, 2);
   });
 
   it('S458: those that are stuck, in pages, and a spread one by what its parts are together', async () => {
@@ -47,11 +47,11 @@ describe('ListQueues over many homes', () => {
     for (const queue of [...names, 'wide']) stage.hold({ queue });
     const { admin } = stage.coordinator;
     const stuck = async (more: Partial<ListQueuesRequest> = {}) => {
-      const page = told(await admin.listQueues({ ...ALL_QUEUES, stuckFor: 10_000, ...more }));
+      const page = told(await admin.ask('listQueues', { ...ALL_QUEUES, stuckFor: 10_000, ...more }));
       return [page.queues.map(({ name }) => name), page.more];
     };
     assert.deepEqual(await stuck(), [[], false]);
-    for (const queue of ['n7', 'n70', 'n71', 'wide']) told(await admin.pauseQueue(queue));
+    for (const queue of ['n7', 'n70', 'n71', 'wide']) told(await admin.ask('pauseQueue', { queue }));
     assert.deepEqual(await stuck(), [['n7', 'n70', 'n71', 'wide'], false]);
     assert.deepEqual(await stuck({ most: 2 }), [['n7', 'n70'], true]);
     assert.deepEqual(await stuck({ most: 2, after: 'n70' }), [['n71', 'wide'], false]);
@@ -63,7 +63,7 @@ describe('ListQueues over many homes', () => {
     const [a = '', b = ''] = stage.queues();
     for (const queue of [a, b]) stage.hold({ queue });
     stage.homes.set(1, undefined);
-    const page = told(await inVain(stage, stage.coordinator.admin.listQueues(ALL_QUEUES)));
+    const page = told(await inVain(stage, stage.coordinator.admin.ask('listQueues', ALL_QUEUES)));
     assert.deepEqual(
       page.queues.map(({ name }) => name),
       [a],
@@ -77,7 +77,7 @@ describe('ListQueues over many homes', () => {
   it('a queue that is spread is one, its parts added up', async () => {
     const stage = wide({ policy: { maxInFlight: 5 } });
     for (let p = 0; p < 4; p += 1) stage.hold({ queue: 'wide', key: stage.keyAt('wide', p) });
-    const { queues } = told(await stage.coordinator.admin.listQueues(ALL_QUEUES));
+    const { queues } = told(await stage.coordinator.admin.ask('listQueues', ALL_QUEUES));
     const [view] = queues;
     assert.deepEqual([queues.length, view?.liveTurns, view?.states.PROCESS, view?.paused], [1, 4, 4, false]);
     assert.equal(view?.policy.maxInFlight, 20);
@@ -100,7 +100,7 @@ describe('lists of a queue that is spread', () => {
     const seen: string[] = [];
     let pageToken = '';
     do {
-      const page = told(await admin.listKeys({ queue: 'wide', state: undefined, pageSize: 7, pageToken }));
+      const page = told(await admin.ask('listKeys', { queue: 'wide', state: undefined, pageSize: 7, pageToken }));
       seen.push(...page.keys.map(({ key }) => key));
       pageToken = page.nextPageToken;
     } while (pageToken !== '');
@@ -124,20 +124,20 @@ describe('lists of a queue that is spread', () => {
     const seen: string[] = [];
     let pageToken = '';
     do {
-      const page = told(await admin.listDeadLetters({ queue: 'wide', key: undefined, pageSize: 20, pageToken }));
+      const page = told(await admin.ask('listDeadLetters', { queue: 'wide', key: undefined, pageSize: 20, pageToken }));
       assert.ok(page.deadLetters.length <= 5, 'four kilobytes each and two for the rest');
       seen.push(...page.deadLetters.map(({ item }) => item.itemId));
       pageToken = page.nextPageToken;
     } while (pageToken !== '');
     assert.deepEqual(seen, ids);
     const all = { queue: 'wide', key: undefined, itemIds: [] };
-    assert.equal(told(await admin.redrive({ ...all, itemIds: ['i0', 'i1', 'never'] })).done, 2);
+    assert.equal(told(await admin.ask('redrive', { ...all, itemIds: ['i0', 'i1', 'never'] })).done, 2);
     // S455: over all parts together.
-    const dry = told(await admin.discard({ ...all, dryRun: true, most: 5 }, false));
+    const dry = told(await admin.ask('discard', { ...all, dryRun: true, most: 5, waiting: false }));
     assert.deepEqual([dry.done, dry.chosen], [0, 38]);
-    const five = told(await admin.discard({ ...all, most: 5 }, false));
+    const five = told(await admin.ask('discard', { ...all, most: 5, waiting: false }));
     assert.deepEqual([five.done, five.chosen], [5, 38]);
-    const rest = told(await admin.discard(all, false));
+    const rest = told(await admin.ask('discard', { ...all, waiting: false }));
     assert.deepEqual([rest.done, rest.chosen], [33, 33]);
   });
 
@@ -146,7 +146,7 @@ describe('lists of a queue that is spread', () => {
     const tokens = ['x', 'W10x', ...['{"a":1}', '[[1]]'].map((text) => Buffer.from(text).toString('base64url'))];
     const place = Buffer.from(JSON.stringify([[1, 'no place']])).toString('base64url');
     for (const pageToken of [...tokens, place]) {
-      const refused = await admin.listKeys({ queue: 'wide', state: undefined, pageSize: 7, pageToken });
+      const refused = await admin.ask('listKeys', { queue: 'wide', state: undefined, pageSize: 7, pageToken });
       assert.ok(!refused.ok && refused.refusal.kind === 'bad_request', pageToken);
     }
   });
@@ -158,10 +158,10 @@ describe('lists of a queue that is spread', () => {
     stage.homes.set(gone, undefined);
     const { admin } = stage.coordinator;
     const answers: readonly Promise<Result<MaybePartial>>[] = [
-      admin.listKeys({ queue: 'wide', state: undefined, pageSize: 7, pageToken: '' }),
-      admin.listDeadLetters({ queue: 'wide', key: undefined, pageSize: 7, pageToken: '' }),
-      admin.explainKey('wide', ''),
-      admin.setLimits('wide', { rate: undefined, maxInFlight: undefined }),
+      admin.ask('listKeys', { queue: 'wide', state: undefined, pageSize: 7, pageToken: '' }),
+      admin.ask('listDeadLetters', { queue: 'wide', key: undefined, pageSize: 7, pageToken: '' }),
+      admin.ask('explainKey', { queue: 'wide', key: '' }),
+      admin.ask('setLimits', { queue: 'wide', change: { rate: undefined, maxInFlight: undefined } }),
     ];
     stage.advance(PATIENCE);
     for (const answer of answers) {
@@ -177,44 +177,54 @@ describe('calls that change', () => {
     const { admin } = stage.coordinator;
     const home = stage.at(2);
     stage.homes.set(2, undefined);
-    const refused = await inVain(stage, admin.pauseQueue('wide'));
+    const refused = await inVain(stage, admin.ask('pauseQueue', { queue: 'wide' }));
     // Three have done it: NO_HOME would say that nothing was changed.
     assert.ok(!refused.ok && refused.refusal.kind === 'store_unavailable');
     assert.match(refused.refusal.description, /not done by 1 of 4 partitions.*partition 2: .*nobody has claimed 2/);
-    const listed = await inVain(stage, admin.listQueues(ALL_QUEUES));
+    const listed = await inVain(stage, admin.ask('listQueues', ALL_QUEUES));
     assert.equal(told(listed).queues[0]?.paused, true, 'of those that could be asked');
     stage.homes.set(2, home);
-    assert.equal(told(await admin.listQueues(ALL_QUEUES)).queues[0]?.paused, false, 'one part goes on');
-    told(await admin.pauseQueue('wide'));
+    assert.equal(told(await admin.ask('listQueues', ALL_QUEUES)).queues[0]?.paused, false, 'one part goes on');
+    told(await admin.ask('pauseQueue', { queue: 'wide' }));
     assert.equal(stage.acquire({ queues: ['wide'] }).value.deliveries.length, 0);
-    assert.equal(told(await admin.listQueues(ALL_QUEUES)).queues[0]?.paused, true);
-    told(await admin.resumeQueue('wide'));
-    assert.equal(told(await admin.listQueues(ALL_QUEUES)).queues[0]?.paused, false);
+    assert.equal(told(await admin.ask('listQueues', ALL_QUEUES)).queues[0]?.paused, true);
+    told(await admin.ask('resumeQueue', { queue: 'wide' }));
+    assert.equal(told(await admin.ask('listQueues', ALL_QUEUES)).queues[0]?.paused, false);
   });
 
   it('SetLimits is shared out so that the parts are the whole; less than one each is refused', async () => {
     const stage = wide();
     const { admin } = stage.coordinator;
-    const set = told(await admin.setLimits('wide', { rate: { perSecond: 100.5, burst: 70 }, maxInFlight: 130 }));
+    const set = told(
+      await admin.ask('setLimits', {
+        queue: 'wide',
+        change: { rate: { perSecond: 100.5, burst: 70 }, maxInFlight: 130 },
+      }),
+    );
     assert.deepEqual(set, { rate: { perSecond: 100.5, burst: 70 }, maxInFlight: 130 });
     const nothing = { rate: undefined, maxInFlight: undefined };
-    const parts = await Promise.all([0, 1, 2, 3].map((p) => stage.at(p).admin.setLimits('wide', nothing)));
+    const parts = await Promise.all(
+      [0, 1, 2, 3].map((p) => stage.at(p).admin.ask('setLimits', { queue: 'wide', change: nothing })),
+    );
     const shares = parts.map((part) => told(part).maxInFlight ?? 0);
     assert.ok(shares.every((share) => share > 0));
     assert.equal(
       shares.reduce((sum, share) => sum + share, 0),
       130,
     );
-    assert.deepEqual(told(await admin.setLimits('wide', nothing)), set);
+    assert.deepEqual(told(await admin.ask('setLimits', { queue: 'wide', change: nothing })), set);
     for (const change of [
       { rate: undefined, maxInFlight: 63 },
       { rate: { perSecond: 100, burst: 63 }, maxInFlight: undefined },
       { rate: { perSecond: 63, burst: 100 }, maxInFlight: undefined },
     ]) {
-      const refused = await admin.setLimits('wide', change);
+      const refused = await admin.ask('setLimits', { queue: 'wide', change });
       assert.ok(!refused.ok && refused.refusal.kind === 'bad_request');
     }
-    assert.deepEqual(told(await admin.setLimits('wide', { rate: 'none', maxInFlight: 'none' })), nothing);
+    assert.deepEqual(
+      told(await admin.ask('setLimits', { queue: 'wide', change: { rate: 'none', maxInFlight: 'none' } })),
+      nothing,
+    );
   });
 
   it('RetryNow of an item finds it in whatever part it is; unknown everywhere it is no such item', async () => {
@@ -223,12 +233,12 @@ describe('calls that change', () => {
     for (let p = 0; p < 4; p += 1) {
       stage.submit([{ itemId: `i${p}`, key: stage.keyAt('wide', p), delay: 60_000 }], { queue: 'wide' });
     }
-    const done = told(await admin.retryNow({ queue: 'wide', what: { itemId: 'i2' } }));
+    const done = told(await admin.ask('retryNow', { queue: 'wide', what: { itemId: 'i2' } }));
     assert.deepEqual([done.itemId, done.ended], ['i2', ['delay']]);
-    const refused = await admin.retryNow({ queue: 'wide', what: { itemId: 'never' } });
+    const refused = await admin.ask('retryNow', { queue: 'wide', what: { itemId: 'never' } });
     assert.ok(!refused.ok && refused.refusal.kind === 'no_such');
     stage.homes.set(1, undefined);
-    const unsure = await inVain(stage, admin.retryNow({ queue: 'wide', what: { itemId: 'never' } }));
+    const unsure = await inVain(stage, admin.ask('retryNow', { queue: 'wide', what: { itemId: 'never' } }));
     assert.ok(!unsure.ok && unsure.refusal.kind === 'no_home', 'it may be there');
   });
 
@@ -239,8 +249,44 @@ describe('calls that change', () => {
       { queue: 'wide' },
     );
     stage.take({ queues: ['wide'] });
-    const { state, waitingItems, line, holder } = told(await stage.coordinator.admin.explainKey('wide', ''));
+    const { state, waitingItems, line, holder } = told(
+      await stage.coordinator.admin.ask('explainKey', { queue: 'wide', key: '' }),
+    );
     assert.deepEqual([state, waitingItems, line.length, holder], ['READY', 11, 11, undefined]);
+  });
+
+  it('asked of the empty key, all parts of a spread queue answer; asked of a key, its home alone', async () => {
+    const stage = wide();
+    const asked: number[] = [];
+    for (const p of [0, 1, 2, 3]) {
+      const { admin } = stage.at(p);
+      const { ask } = admin;
+      admin.ask = (kind, request) => {
+        asked.push(p);
+        return ask.call(admin, kind, request);
+      };
+    }
+    const { admin } = stage.coordinator;
+    const partitionsOf = async (key: string) => {
+      const name = { queue: 'wide', key };
+      const choice = { ...name, itemIds: [] };
+      const calls = [
+        () => admin.ask('explainKey', name),
+        () => admin.ask('resumeKey', name),
+        () => admin.ask('listDeadLetters', { ...name, pageSize: 1, pageToken: '' }),
+        () => admin.ask('redrive', choice),
+        () => admin.ask('discard', { ...choice, waiting: false }),
+      ];
+      const all: (readonly number[])[] = [];
+      for (const call of calls) {
+        asked.length = 0;
+        assert.ok((await call()).ok);
+        all.push([...asked].sort((a, b) => a - b));
+      }
+      return all;
+    };
+    assert.deepEqual(await partitionsOf(''), Array(5).fill([0, 1, 2, 3]));
+    assert.deepEqual(await partitionsOf(stage.keyAt('wide', 2)), Array(5).fill([2]));
   });
 
   it('a person waits for a home that comes', async () => {
@@ -249,7 +295,7 @@ describe('calls that change', () => {
     stage.hold({ queue });
     const home = stage.at(0);
     stage.homes.set(0, undefined);
-    const evicted = stage.coordinator.admin.evictHolder(queue, 'k');
+    const evicted = stage.coordinator.admin.ask('evictHolder', { queue, key: 'k' });
     stage.homes.set(0, home);
     assert.equal(told(await evicted).evicted, true);
   });

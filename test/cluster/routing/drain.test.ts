@@ -66,11 +66,11 @@ describe('a gateway that drains', () => {
     'DeQueue by its ticket': (stage, { queue, key }) => stage.deQueue({ queue, key, holder: { ticket: 't' } }).value,
     'a renewal that hears that it is lost': (stage, turn) => {
       const home = stage.at(0);
-      void home.inner.admin.evictHolder(turn.queue, turn.key);
+      void home.inner.admin.ask('evictHolder', { queue: turn.queue, key: turn.key });
       assert.equal(stage.renew([turn])[0]?.alive, false);
     },
     'an end that is told to be late': (stage, turn) => {
-      void stage.at(0).inner.admin.evictHolder(turn.queue, turn.key);
+      void stage.at(0).inner.admin.ask('evictHolder', { queue: turn.queue, key: turn.key });
       return stage.end(turn).refusal;
     },
     'its lease': (stage) => stage.advance(LEASE),
@@ -233,7 +233,7 @@ describe('sessions of a gateway that drains', () => {
     assert.ok(lost !== undefined && kept !== undefined);
     stage.advance(60_000);
     await stage.drains();
-    await stage.at(0).inner.admin.evictHolder(stage.queue, 'lost');
+    await stage.at(0).inner.admin.ask('evictHolder', { queue: stage.queue, key: 'lost' });
     assert.deepEqual(stream.notices, ['lost evicted lost']);
     await stage.isLive();
     assert.ok(stream.end(kept).value);

@@ -105,11 +105,11 @@ describe('calls about a queue that is routed anew', () => {
 
   it('S380: a person who asks about it is told to ask again', async () => {
     const { stage, group, routed } = leaving();
-    const asked = stage.coordinator.admin.pauseQueue(Q);
+    const asked = stage.coordinator.admin.ask('pauseQueue', { queue: Q });
     routed({ group, spread: 1 });
     const answer = await asked;
     assert.ok(!answer.ok && answer.refusal.kind === 'no_home');
     assert.match(answer.refusal.description, /routed anew meanwhile .*ask again/);
-    assert.ok((await stage.coordinator.admin.pauseQueue(Q)).ok);
+    assert.ok((await stage.coordinator.admin.ask('pauseQueue', { queue: Q })).ok);
   });
 });

@@ -154,7 +154,7 @@ describe('hello', () => {
     stage.homeOf(other).isLate = true;
     const again = open(stage.coordinator);
     const hello = again.hello();
-    void stage.at(0).admin.evictHolder(queue, 'k');
+    void stage.at(0).admin.ask('evictHolder', { queue, key: 'k' });
     assert.deepEqual(again.notices, []);
     stage.homeOf(other).deliver();
     assert.deepEqual([hello.value.turnCount, again.notices], [1, ['lost evicted k']]);
@@ -263,7 +263,7 @@ describe('session × move', () => {
     const turn = stream.hold({ queue });
     stage.moved(stage.at(0), 0);
     assert.deepEqual(stream.kept, [{ queue, key: 'k', token: turn.token }]);
-    void stage.at(0).admin.evictHolder(queue, 'k');
+    void stage.at(0).admin.ask('evictHolder', { queue, key: 'k' });
     assert.deepEqual(stream.notices, ['kept k', 'lost evicted k']);
   });
 

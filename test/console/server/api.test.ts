@@ -1,7 +1,7 @@
 /** S470, S471: the calls of people over the Connect protocol are those of gRPC. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ADMIN_CALLS } from '../../../src/grpc/services/admin-service.js';
+import { ADMIN_METHODS } from '../../../src/grpc/services/admin-service.js';
 import { enQueueRequest } from '../../support/builders.js';
 import { consoleOf, FROM_PAGE, jsonOf } from './console.js';
 
@@ -21,7 +21,7 @@ describe('a call by JSON', () => {
 
   it('is there for every call of people that has one answer', async (t) => {
     const { call } = await consoleOf(t);
-    const names = [...ADMIN_CALLS.map(({ path }) => path), '/keyturn.v1.LeaderService/GetLeader'];
+    const names = [...ADMIN_METHODS.map(({ path }) => path), '/keyturn.v1.LeaderService/GetLeader'];
     assert.ok(names.length > 15);
     for (const name of names) {
       const { status, body } = await call(name.slice('/keyturn.v1.'.length), {}, FROM_PAGE);

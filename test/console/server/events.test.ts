@@ -49,7 +49,7 @@ class Tab {
 }
 
 function pause({ coordinator }: Console, queue: string): Promise<unknown> {
-  return coordinator.admin.pauseQueue(queue);
+  return coordinator.admin.ask('pauseQueue', { queue });
 }
 
 describe('events for a tab', () => {

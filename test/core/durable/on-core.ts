@@ -2,14 +2,15 @@
 
 import type {
   AcquireAnswer,
+  AdminFunctions,
   Administration,
   Changed,
   Coordinator,
   CoordinatorSettings,
   DeliveredItem,
   Delivery,
+  DiscardRequest,
   HelloAnswer,
-  ItemChoice,
   Leaders,
   Reply,
   Result,
@@ -82,7 +83,7 @@ export abstract class OnCore implements Coordinator {
     this.#do((core, now) => core.undeliverable(turns, now));
   }
 
-  readonly admin: Administration = {
+  readonly #admin: AdminFunctions = {
     listQueues: async (request) => ({ ok: true, value: this.core.listQueues(request, this.now) }),
     retryNow: async (request) => this.core.retryNow(request, this.now),
     listKeys: async (request) => {
@@ -90,7 +91,7 @@ export abstract class OnCore implements Coordinator {
       if (!scan.ok) return scan;
       return { ok: true, value: scan.value === undefined ? { keys: [], nextPageToken: '' } : runThrough(scan.value) };
     },
-    explainKey: async (queue, key) => this.#do((core, now) => core.explainKey(queue, key, now)),
+    explainKey: async ({ queue, key }) => this.#do((core, now) => core.explainKey(queue, key, now)),
     listSessions: async (request) => ({ ok: true, value: this.core.listSessions(request) }),
     getItem: async ({ queue, itemId, withPayload }) => {
       const found = this.#do((core, now) => core.getItem(queue, itemId, now));
@@ -98,11 +99,11 @@ export abstract class OnCore implements Coordinator {
       const { item } = found.value;
       return { ok: true, value: reportOf({ ...found.value, item: item && this.#filled(item) }, withPayload) };
     },
-    evictHolder: async (queue, key) => this.#do((core, now) => core.evictHolder(queue, key, now)),
-    resumeKey: async (queue, key) => this.#do((core, now) => core.resumeKey(queue, key, now)),
-    pauseQueue: async (queue) => this.#do((core, now) => core.pauseQueue(queue, now)),
-    resumeQueue: async (queue) => this.#do((core, now) => core.resumeQueue(queue, now)),
-    setLimits: async (queue, change) => this.#do((core, now) => core.setLimits(queue, change, now)),
+    evictHolder: async ({ queue, key }) => this.#do((core, now) => core.evictHolder(queue, key, now)),
+    resumeKey: async ({ queue, key }) => this.#do((core, now) => core.resumeKey(queue, key, now)),
+    pauseQueue: async ({ queue }) => this.#do((core, now) => core.pauseQueue(queue, now)),
+    resumeQueue: async ({ queue }) => this.#do((core, now) => core.resumeQueue(queue, now)),
+    setLimits: async ({ queue, change }) => this.#do((core, now) => core.setLimits(queue, change, now)),
     listDeadLetters: async (request) => {
       const page = lettersOf(this.core.listDeadLetters(request, 1_000));
       if (!page.ok) return page;
@@ -110,7 +111,11 @@ export abstract class OnCore implements Coordinator {
       return { ok: true, value: { ...page.value, deadLetters } };
     },
     redrive: async (choice) => this.#do((core, now) => changedAtOnce(core.redrive(choice, 1_000, () => now))),
-    discard: async (choice, waiting) => this.#discard(choice, waiting),
+    discard: async (request) => this.#discard(request),
+  };
+
+  readonly admin: Administration = {
+    ask: (kind, request) => this.#admin[kind](request),
     watch: () => {
       throw new Error('nobody watches here');
     },
@@ -205,9 +210,9 @@ export abstract class OnCore implements Coordinator {
     return { ...answer, turns };
   }
 
-  #discard(choice: ItemChoice, waiting: boolean): Result<Changed> {
+  #discard(choice: DiscardRequest): Result<Changed> {
     const dead = this.#do((core, now) => changedAtOnce(core.discardDead(choice, 1_000, () => now)));
-    if (!dead.ok || !waiting) return dead;
+    if (!dead.ok || !choice.waiting) return dead;
     return this.#do((core) => {
       const { done, chosen, asOf } = dead.value;
       const left = (choice.most ?? Number.POSITIVE_INFINITY) - done;

@@ -172,13 +172,13 @@ async function compareMore(restarting: Living<Restarting>, steady: Living<Steady
 }
 
 async function more({ admin }: Coordinator, queue: string): Promise<unknown> {
-  const dead = await admin.listDeadLetters({ queue, key: undefined, pageSize: 1_000, pageToken: '' });
+  const dead = await admin.ask('listDeadLetters', { queue, key: undefined, pageSize: 1_000, pageToken: '' });
   assert.ok(dead.ok);
   // Places order the pages of one life; they mean nothing in the next.
   const letters = dead.value.deadLetters.map(({ place: _, ...letter }) => letter);
   const keys = [];
   for (const state of ['PROCESS', 'BLOCK', 'PARK', 'READY', 'DELAY'] as const) {
-    const page = await admin.listKeys({ queue, state, pageSize: 1_000, pageToken: '' });
+    const page = await admin.ask('listKeys', { queue, state, pageSize: 1_000, pageToken: '' });
     assert.ok(page.ok);
     const began = state === 'READY' || state === 'DELAY';
     const told = page.value.keys.map(({ place: _, since, ...key }) => JSON.stringify(began ? key : { ...key, since }));

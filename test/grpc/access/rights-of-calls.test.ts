@@ -103,13 +103,7 @@ function allBut(verb: Verb): Right[] {
   return [...rights, { queues: ['theirs'], groups: ['theirs'], may: [verb] }];
 }
 
-const NO_CLUSTER: Cluster = {
-  view: () => Promise.resolve(NOTHING),
-  move: () => Promise.resolve(NOTHING),
-  restore: () => Promise.resolve(NOTHING),
-  finalize: () => Promise.resolve(NOTHING),
-  route: () => Promise.resolve(NOTHING),
-};
+const NO_CLUSTER: Cluster = { ask: () => Promise.resolve(NOTHING) };
 const NOTHING = {
   ok: false,
   refusal: { kind: 'not_possible', because: 'not_movable', description: 'reached' },

@@ -218,7 +218,7 @@ test('what RetryNow cannot end says what to do instead', async (t) => {
 
 test('a refusal of AdminService is told in the same way', async (t) => {
   const coordinator = new FakeCoordinator();
-  coordinator.admin.pauseQueue = () =>
+  coordinator.admin.answers.pauseQueue = () =>
     Promise.resolve({ ok: false, refusal: { kind: 'no_such_queue', queue: 'nope' } });
   const { rawAdmin } = await startSidecar(t, coordinator);
   const failure = await failureOf(call(rawAdmin, rawAdmin.pauseQueue, { queue: 'nope', reason: '' }));

@@ -201,7 +201,7 @@ test('ListQueues tells policy and counts', async (t) => {
   const rest = { longestHold: undefined, oldestReady: undefined, deadLetters: 5, paused: true };
   const quiet = { ...view, ...rest, policy: BUILT_IN_POLICY, oldestWaiting: undefined, paused: false };
   const page = { queues: [{ ...view, ...rest }, quiet], more: false, holdUntil: undefined };
-  coordinator.admin.listQueues = () => Promise.resolve({ ok: true, value: page });
+  coordinator.admin.answers.listQueues = () => Promise.resolve({ ok: true, value: page });
   const [first, second] = (await client.admin.listQueues()).queues;
   assert.deepEqual(first, {
     name: 'a',
@@ -221,7 +221,7 @@ test('ListKeys, ExplainKey, EvictHolder, ResumeKey', async (t) => {
   const { client } = await startSidecar(t, coordinator);
   const keys = LANE_STATES.map((state) => ({ key: 'k', state, since: INSTANT, waiting: 2, consumerId: undefined }));
   const asked: unknown[] = [];
-  coordinator.admin.listKeys = (request) => {
+  coordinator.admin.answers.listKeys = (request) => {
     asked.push(request);
     return ok({ keys: keys.map((key) => ({ ...key, place: 'n' })), nextPageToken: 'n', unavailable: [] });
   };
@@ -232,7 +232,7 @@ test('ListKeys, ExplainKey, EvictHolder, ResumeKey', async (t) => {
     { queue: 'q', state: 'PARK', pageSize: 1_000, pageToken: 'p' },
   ]);
   for (const view of [explanation, tiedExplanation, quietExplanation]) {
-    coordinator.admin.explainKey = () => ok(view);
+    coordinator.admin.answers.explainKey = () => ok(view);
     assert.deepEqual(await client.admin.explainKey('q', 'k'), told(view));
   }
   const eviction = {
@@ -243,9 +243,9 @@ test('ListKeys, ExplainKey, EvictHolder, ResumeKey', async (t) => {
     itemsDiscarded: 2,
     state: 'READY',
   } as const;
-  coordinator.admin.evictHolder = () => ok(eviction);
+  coordinator.admin.answers.evictHolder = () => ok(eviction);
   assert.deepEqual(await client.admin.evictHolder('q', 'k'), eviction);
-  coordinator.admin.resumeKey = () => ok({ resumed: true, state: 'INIT' });
+  coordinator.admin.answers.resumeKey = () => ok({ resumed: true, state: 'INIT' });
   assert.deepEqual(await client.admin.resumeKey('q', 'k'), { resumed: true, state: 'INIT' });
 });
 
@@ -331,9 +331,9 @@ test('PauseQueue, ResumeQueue and SetLimits', async (t) => {
   const coordinator = new FakeCoordinator();
   const { client } = await startSidecar(t, coordinator);
   const asked: unknown[] = [];
-  coordinator.admin.pauseQueue = (queue) => ok(void asked.push(['pause', queue]));
-  coordinator.admin.resumeQueue = (queue) => ok(void asked.push(['resume', queue]));
-  coordinator.admin.setLimits = (queue, change) => {
+  coordinator.admin.answers.pauseQueue = ({ queue }) => ok(void asked.push(['pause', queue]));
+  coordinator.admin.answers.resumeQueue = ({ queue }) => ok(void asked.push(['resume', queue]));
+  coordinator.admin.answers.setLimits = ({ queue, change }) => {
     asked.push([queue, change]);
     return ok({ rate: { perSecond: 2.5, burst: 3 }, maxInFlight: undefined });
   };
@@ -365,15 +365,15 @@ test('ListDeadLetters, Redrive and Discard', async (t) => {
     cause: 'refused',
   };
   const deadLetters = [letter, { ...letter, lastError: undefined, cause: 'max_attempts' as const }];
-  coordinator.admin.listDeadLetters = (request) => {
+  coordinator.admin.answers.listDeadLetters = (request) => {
     asked.push(request);
     return ok({ deadLetters: deadLetters.map((one) => ({ ...one, place: '1' })), nextPageToken: '', unavailable: [] });
   };
-  coordinator.admin.redrive = (choice) => {
+  coordinator.admin.answers.redrive = (choice) => {
     asked.push(choice);
     return ok({ done: 2, chosen: 2 });
   };
-  coordinator.admin.discard = (choice, waiting) => {
+  coordinator.admin.answers.discard = ({ waiting, ...choice }) => {
     asked.push([choice, waiting]);
     return ok({ done: 3, chosen: 3 });
   };

@@ -111,9 +111,9 @@ describe('a link that is broken for longer than a second', () => {
 
   it('S260: a change by a person has 60 s at a home that is there; then it may have been carried out', async () => {
     const stage = new LinkStage();
-    stage.home.admin.pauseQueue = () => new Promise(() => undefined);
+    stage.home.admin.ask = () => new Promise(() => undefined);
     let kind: string | undefined;
-    const asked = stage.remote.admin.pauseQueue('q').then((result) => {
+    const asked = stage.remote.admin.ask('pauseQueue', { queue: 'q' }).then((result) => {
       kind = result.ok ? 'ok' : result.refusal.kind;
     });
     stage.settle();
@@ -134,7 +134,7 @@ describe('a link that is broken for longer than a second', () => {
     stage.broken(1_500);
     stage.advance(10_000);
     assert.ok(!stage.isFree('a'), 'though its ttl would be over');
-    await stage.home.admin.evictHolder('q', 'a');
+    await stage.home.admin.ask('evictHolder', { queue: 'q', key: 'a' });
     stage.settle();
     assert.deepEqual(
       one.notices.map(({ kind, turn }) => [kind, turn.token]),
@@ -343,7 +343,7 @@ describe('the home of a partition', () => {
     routes = 6;
     const old = stage.worker.enQueue({ key: 'a' });
     const oldSession = one.worker.enQueue({ key: 'a' });
-    const asked = stage.remote.admin.pauseQueue('q');
+    const asked = stage.remote.admin.ask('pauseQueue', { queue: 'q' });
     stage.settle();
     assert.deepEqual([old.refusal.kind, oldSession.refusal.kind, behind], ['no_home', 'no_home', 0]);
     const paused = await asked;

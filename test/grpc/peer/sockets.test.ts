@@ -68,7 +68,7 @@ class Site {
 }
 
 function explain(remote: Coordinator): Promise<Result<unknown>> {
-  return remote.admin.explainKey(QUEUE, 'a');
+  return remote.admin.ask('explainKey', { queue: QUEUE, key: 'a' });
 }
 
 function enQueue(remote: Coordinator, key: string, wait?: number): Promise<Result<EnQueueAnswer>> {

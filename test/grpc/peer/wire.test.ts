@@ -92,7 +92,7 @@ describe('messages of a link', () => {
     const waits = stage.worker.acquire({ wait: 1_000 });
     stage.settle();
     waits.cancel(true);
-    const explained = stage.remote.admin.explainKey('q', 'a');
+    const explained = stage.remote.admin.ask('explainKey', { queue: 'q', key: 'a' });
     stage.settle();
     await new Promise((resolve) => setImmediate(resolve));
     stage.settle();
@@ -162,16 +162,18 @@ describe('messages of a link', () => {
       const stage = new LinkStage();
       const heard: string[] = [];
       const { admin } = stage.home;
-      Object.assign(admin, {
-        by: (name: string) => {
-          heard.push(name);
-          return admin;
-        },
-      });
-      const asked = stage.remote.admin.by?.(principal);
-      void asked?.explainKey('q', 'a');
+      const { ask, watch } = admin;
+      admin.ask = (kind, request, by?: string) => {
+        if (by !== undefined) heard.push(by);
+        return ask.call(admin, kind, request);
+      };
+      admin.watch = (queue, key, watcher, by?: string) => {
+        if (by !== undefined) heard.push(by);
+        return watch.call(admin, queue, key, watcher);
+      };
+      void stage.remote.admin.ask('explainKey', { queue: 'q', key: 'a' }, principal);
       stage.settle();
-      asked?.watch(undefined, undefined, { wake: () => undefined, end: () => undefined });
+      stage.remote.admin.watch(undefined, undefined, { wake: () => undefined, end: () => undefined }, principal);
       stage.settle();
       assert.deepEqual(heard, told);
     }

@@ -19,7 +19,7 @@ function temporaryPath(t: TestContext, name: string): string {
 
 function serving(): FakeCoordinator {
   const coordinator = new FakeCoordinator();
-  coordinator.admin.listQueues = () =>
+  coordinator.admin.answers.listQueues = () =>
     Promise.resolve({ ok: true, value: { queues: [], more: false, holdUntil: undefined } });
   return coordinator;
 }

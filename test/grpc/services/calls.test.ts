@@ -191,7 +191,7 @@ test('a throw in a handler is INTERNAL with the id of its line in the log', asyn
 test('a rejection, a throw before the promise, and a throw in WatchEvents are INTERNAL too', async (t) => {
   const coordinator = new FakeCoordinator();
   const { rawAdmin, log, failures } = await startSidecar(t, coordinator);
-  coordinator.admin.explainKey = () => Promise.reject(new Error('rejected'));
+  coordinator.admin.answers.explainKey = () => Promise.reject(new Error('rejected'));
   const key = { queue: 'q', key: 'k' };
   assert.equal((await failureOf(call(rawAdmin, rawAdmin.explainKey, key))).reason, 'INTERNAL');
   assert.equal(

@@ -254,7 +254,7 @@ test('RetryNow: a key or an item that only time keeps back may start now', async
 test('ListQueues: all that fit 3 MiB, then a token; or pages as they are asked for', async (t) => {
   const { client, coordinator } = await sidecar(t, { limits: { queues: 12_000 } });
   const names = Array.from({ length: 11_000 }, (_, at) => `${'q'.repeat(120)}-${String(at).padStart(5, '0')}`);
-  for (const name of names) await coordinator.admin.pauseQueue(name);
+  for (const name of names) await coordinator.admin.ask('pauseQueue', { queue: name });
   const first = await client.admin.listQueues();
   assert.ok(first.queues.length > 3_000 && first.queues.length < names.length, 'as many as fit');
   const told = first.queues.map(({ name }) => name);

@@ -202,7 +202,7 @@ test('a connection that grew old takes no new calls, but its sessions go on', as
   const session = new SessionClient(raw);
   const token = tokenOf(await session.ask('enqueue', commands.enqueue()));
   const peerOf = async (key: string) => {
-    const explained = await coordinator.admin.explainKey('q', key);
+    const explained = await coordinator.admin.ask('explainKey', { queue: 'q', key });
     return explained.ok ? explained.value.holder?.consumerId : undefined;
   };
   const first = await peerOf('k');

@@ -284,7 +284,7 @@ test('what happens to a turn of the stream is told unasked, with its queue and k
   const session = new SessionClient(raw);
   await session.ask('hello', commands.hello());
   const token = tokenOf(await session.ask('enqueue', commands.enqueue()));
-  await coordinator.admin.evictHolder('q', 'k');
+  await coordinator.admin.ask('evictHolder', { queue: 'q', key: 'k' });
   await session.ask('cancel', commands.cancel(0));
   const [notice, ...more] = session.notices;
   assert.deepEqual([more.length, notice?.kind, notice?.cause], [0, 1, 2]);

@@ -20,7 +20,7 @@ describe('an answer of a durable queue', () => {
   });
 
   for (const [how, end] of [
-    ['was evicted', (stage: DurableStage) => void stage.coordinator.admin.evictHolder('q', 'k')],
+    ['was evicted', (stage: DurableStage) => void stage.coordinator.admin.ask('evictHolder', { queue: 'q', key: 'k' })],
     ['was ended by its token from elsewhere', (stage: DurableStage, turn: Turn) => void stage.end(turn)],
     ['was ended by its worker', (_: DurableStage, turn: Turn, on: Session) => void new Worker(on).end(turn)],
   ] as const) {
@@ -217,8 +217,8 @@ describe('who waits for nothing', () => {
     assert.equal(stage.submit([{ key: 'b' }], { queue: MEMORY }).value.results.length, 1);
     const { turn: taken } = stage.take({ queues: [MEMORY] });
     assert.ok(stage.ack(taken).value);
-    told(await admin.evictHolder(MEMORY, 'k'));
-    told(await admin.pauseQueue(MEMORY));
+    told(await admin.ask('evictHolder', { queue: MEMORY, key: 'k' }));
+    told(await admin.ask('pauseQueue', { queue: MEMORY }));
     assert.ok(durable.open);
     await go();
   });
@@ -365,7 +365,7 @@ describe('what items carry', () => {
     stage.nack(next.turn, { kind: 'dead_letter' });
     await stage.flush();
     const request = { queue: 'q', key: undefined, pageSize: 10, pageToken: '' };
-    const page = told(await stage.coordinator.admin.listDeadLetters(request));
+    const page = told(await stage.coordinator.admin.ask('listDeadLetters', request));
     assert.deepEqual(page.deadLetters[0]?.item.payload, bytes('2'));
 
     const once = await DurableStage.start({ policy: { delivery: 'at_most_once' } });
@@ -382,7 +382,10 @@ describe('what items carry', () => {
     await stage.flush();
     const taken = stage.acquire();
     const { admin } = stage.coordinator;
-    const [evicted, gone] = [admin.evictHolder('q', 'k'), admin.discard(ALL, true)];
+    const [evicted, gone] = [
+      admin.ask('evictHolder', { queue: 'q', key: 'k' }),
+      admin.ask('discard', { ...ALL, waiting: true }),
+    ];
     await stage.flush();
     assert.ok(told(await evicted).evicted);
     await stage.flush();
@@ -430,7 +433,7 @@ describe('what items carry', () => {
       ['a'],
     );
     const request = { queue: 'q', key: undefined, pageSize: 10, pageToken: '' };
-    const page = told(await stage.coordinator.admin.listDeadLetters(request));
+    const page = told(await stage.coordinator.admin.ask('listDeadLetters', request));
     assert.deepEqual(
       page.deadLetters.map(({ item }) => item.itemId),
       ['a'],
@@ -460,7 +463,7 @@ describe('what people change', () => {
     const stage = await DurableStage.start();
     const go = stage.stop();
     let paused = false;
-    const call = stage.coordinator.admin.pauseQueue('q').then((result) => {
+    const call = stage.coordinator.admin.ask('pauseQueue', { queue: 'q' }).then((result) => {
       told(result);
       paused = true;
     });

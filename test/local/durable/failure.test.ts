@@ -93,7 +93,7 @@ describe('a write that fails', () => {
     stage.items('b');
     await stage.flush();
     const { admin } = stage.coordinator;
-    const why = async () => told(await admin.explainKey('q', 'k')).why;
+    const why = async () => told(await admin.ask('explainKey', { queue: 'q', key: 'k' })).why;
     assert.match(await why(), /^the disk takes no changes of durable queues now: /);
     repair();
     await stage.advance(5_000);
@@ -138,18 +138,18 @@ describe('a write that fails', () => {
     ];
     for (const call of calls) assert.equal(unavailable(call.refusal), FAILED);
     const changes = [
-      admin.evictHolder('q', 'held'),
-      admin.resumeKey('q', 'held'),
-      admin.pauseQueue('q'),
-      admin.resumeQueue('q'),
-      admin.setLimits('q', { rate: undefined, maxInFlight: 1 }),
-      admin.redrive({ queue: 'q', key: undefined, itemIds: [] }),
-      admin.discard({ queue: 'q', key: undefined, itemIds: [] }, true),
+      admin.ask('evictHolder', { queue: 'q', key: 'held' }),
+      admin.ask('resumeKey', { queue: 'q', key: 'held' }),
+      admin.ask('pauseQueue', { queue: 'q' }),
+      admin.ask('resumeQueue', { queue: 'q' }),
+      admin.ask('setLimits', { queue: 'q', change: { rate: undefined, maxInFlight: 1 } }),
+      admin.ask('redrive', { queue: 'q', key: undefined, itemIds: [] }),
+      admin.ask('discard', { queue: 'q', key: undefined, itemIds: [], waiting: true }),
     ];
     for (const result of await Promise.all(changes)) assert.equal(!result.ok && unavailable(result.refusal), FAILED);
     // Looking is allowed: it is what an operator needs now.
-    assert.equal(told(await admin.explainKey('q', 'held')).holder?.token, turn.token);
-    assert.ok(told(await admin.listQueues(ALL_QUEUES)).queues.length > 0);
+    assert.equal(told(await admin.ask('explainKey', { queue: 'q', key: 'held' })).holder?.token, turn.token);
+    assert.ok(told(await admin.ask('listQueues', ALL_QUEUES)).queues.length > 0);
   });
 
   it('leaves memory queues alone', async () => {
@@ -164,7 +164,7 @@ describe('a write that fails', () => {
     assert.equal(waiting.value.decision, 'accept');
     stage.submit([{ key: 'i' }], { queue: MEMORY });
     assert.ok(stage.ack(stage.take({ queues: [MEMORY] }).turn).value);
-    told(await stage.coordinator.admin.pauseQueue(MEMORY));
+    told(await stage.coordinator.admin.ask('pauseQueue', { queue: MEMORY }));
   });
 
   it('refuses all who wait for the turn that each of them could not be told of', async () => {

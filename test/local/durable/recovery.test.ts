@@ -49,10 +49,10 @@ describe('a start', () => {
     assert.ok(!watch.ok && unavailable(watch.refusal));
     const page = { queue: 'q', key: undefined, state: undefined, pageSize: 10, pageToken: '' };
     const looks = [
-      admin.listQueues(ALL_QUEUES),
-      admin.listKeys(page),
-      admin.explainKey('q', 'k1'),
-      admin.listDeadLetters(page),
+      admin.ask('listQueues', ALL_QUEUES),
+      admin.ask('listKeys', page),
+      admin.ask('explainKey', { queue: 'q', key: 'k1' }),
+      admin.ask('listDeadLetters', page),
     ];
     for (const result of await Promise.all(looks)) assert.ok(!result.ok && unavailable(result.refusal));
     assert.deepEqual(
@@ -305,7 +305,11 @@ describe('an end', () => {
     await stage.flush();
     await closed;
     for (const call of [waiting, worker]) assert.equal(call.refusal.kind, 'draining');
-    told(await stage.coordinator.admin.explainKey('q', 'k').then(() => ({ ok: true, value: undefined }) as const));
+    told(
+      await stage.coordinator.admin
+        .ask('explainKey', { queue: 'q', key: 'k' })
+        .then(() => ({ ok: true, value: undefined }) as const),
+    );
   });
 });
 

@@ -20,7 +20,15 @@ import type { ClusterRecord, ClusterStore } from '../../../cluster/store/cluster
 import { FORMAT } from '../../../cluster/store/format.js';
 import type { ClusterSettings } from '../../../config/cluster-settings.js';
 import type { Config } from '../../../config/config.js';
-import type { Cluster, ClusterNumbers, ClusterView, Coordinator, Result, SlowTurn } from '../../../coordinator.js';
+import type {
+  Cluster,
+  ClusterFunctions,
+  ClusterNumbers,
+  ClusterView,
+  Coordinator,
+  Result,
+  SlowTurn,
+} from '../../../coordinator.js';
 import { SharedUse } from '../../../core/core.js';
 import type { Audited } from '../../../grpc/call/audit.js';
 import { systemClock } from '../../../local/clock.js';
@@ -101,19 +109,7 @@ interface Parts extends ClusterOptions {
 class ClusterEngine implements Engine {
   readonly isNew = false;
   readonly coordinator: ClusterCoordinator;
-  readonly cluster: Cluster = {
-    view: () => this.#view(),
-    move: (request) => this.#moving.move(request).catch(asRefusal),
-    restore: (request) => this.#restoring.restore(request).catch(asRefusal),
-    finalize: () => {
-      const { store, registry } = this.parts;
-      return finalize({ store, registry, cluster: this.#record.id, format: FORMAT }).catch(asRefusal);
-    },
-    route: (request) => this.#rerouting.route(request).catch(asRefusal),
-  };
-  readonly #restoring: Restoring;
-  readonly #moving: Moving;
-  readonly #rerouting: Rerouting;
+  readonly cluster: Cluster;
   readonly #takingIn: TakingIn;
   /** Members that partitions are handed over to, until when they are kept a link, by the clock. */
   readonly #next = new Map<string, number>();
@@ -159,19 +155,19 @@ class ClusterEngine implements Engine {
     this.#homes.onChange(() => this.#releaseGone());
     const { store, registry } = parts;
     const people = { clock: systemClock, store, registry, record, isEnded: () => this.#isClosed };
-    this.#moving = new Moving(people);
+    const moving = new Moving(people);
     const settings = config.coordinator;
     const rerouting = new Rerouting({ ...people, settings });
-    this.#rerouting = rerouting;
     this.#takingIn = new TakingIn({ ...people, settings, routes, rerouting, log, look: () => this.#homes.look() });
-    this.#restoring = new Restoring({
-      clock: systemClock,
-      store: parts.store,
-      registry: parts.registry,
-      record: () => this.#record,
-      ttl: cluster.session,
-      isEnded: () => this.#isClosed,
-    });
+    const restoring = new Restoring({ ...people, record: () => this.#record, ttl: cluster.session });
+    const calls: ClusterFunctions = {
+      getCluster: () => this.#view(),
+      movePartition: (request) => moving.move(request).catch(asRefusal),
+      restorePartitions: (request) => restoring.restore(request).catch(asRefusal),
+      finalizeCluster: () => finalize({ store, registry, cluster: this.#record.id, format: FORMAT }).catch(asRefusal),
+      routeQueue: (request) => rerouting.route(request).catch(asRefusal),
+    };
+    this.cluster = { ask: (kind, request) => calls[kind](request) };
   }
 
   begin(): Promise<void> {

@@ -9,6 +9,7 @@
  * (S26). Where there may be no queue of that name every call but `listQueues` is refused: `no_such_queue`.
  */
 
+import type * as admin from '../../contract/admin-calls.js';
 import type * as choices from '../../contract/item-choice.js';
 import type * as model from '../../contract/model.js';
 import { badPageToken } from '../../contract/refusals.js';
@@ -25,7 +26,7 @@ import { getItem } from './get-item.js';
 import { listQueues } from './list-queues.js';
 import { listSessions } from './list-sessions.js';
 import { isKeysToken, listKeys } from './listing.js';
-import { evictHolder, limitsOf, pauseQueue, type Resumed, resumeKey, resumeQueue, setLimits } from './operate.js';
+import { evictHolder, limitsOf, pauseQueue, resumeKey, resumeQueue, setLimits } from './operate.js';
 import { redrive } from './redrive.js';
 import { retryNow } from './retry-now.js';
 import { forget, receive, vacate } from './vacate.js';
@@ -94,7 +95,7 @@ export abstract class AdminCalls extends LeaderCalls {
   /**
    * A parked key goes on. The empty key: all parked items without a key (S23). A key that is not parked is no error.
    */
-  resumeKey(queue: string, key: string, now: number): model.Result<Resumed> {
+  resumeKey(queue: string, key: string, now: number): model.Result<admin.Resumed> {
     return this.with(queue, (found) => resumeKey(this.state, found, key, now), now);
   }
 

@@ -1,6 +1,6 @@
 /** What operators do to a key or a queue: evict, resume, pause, and set limits. */
 
-import type { LaneState } from '../../contract/model.js';
+import type { Resumed } from '../../contract/admin-calls.js';
 import type { EvictionView, LimitsChange, LimitsView } from '../../contract/views.js';
 import { currentLane } from '../../lane/current-lanes.js';
 import { unpark } from '../../lane/phase.js';
@@ -49,11 +49,6 @@ export function evictHolder(
   const { returned, discarded } = settle(state, turn, outcome, LOST.evicted, now);
   const items = { itemsReturned: returned, itemsDiscarded: discarded };
   return { evicted: true, token, consumerId, ...items, state: stateOf(lane) };
-}
-
-export interface Resumed {
-  readonly resumed: boolean;
-  readonly state: LaneState;
 }
 
 /**

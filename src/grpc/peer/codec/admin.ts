@@ -1,385 +1,264 @@
-/** The calls of people between sidecars: each as it is asked of the port, and its answer. */
+/** The calls of operators between sidecars: the name of each on the link, and the shapes of request and answer. */
 import type {
+  AdminAnswer,
   Administration,
-  CarriedView,
-  CoordinatorEvent,
+  AdminKind,
+  AdminRequest,
   DeadLetterPage,
-  DeadLetterView,
-  DeliveredItem,
+  DiscardRequest,
+  EvictRequest,
   GetItemRequest,
-  HolderView,
-  ItemReport,
-  KeyExplanation,
+  ItemChoice,
+  KeyName,
   KeyPage,
-  KeyView,
-  LaneState,
   LimitsView,
-  LineEntryView,
   ListDeadLettersRequest,
   ListQueuesRequest,
   ListSessionsRequest,
-  NamedView,
-  Policy,
+  QueueName,
   QueuePage,
-  QueueView,
   RatePolicy,
   Result,
-  RetryPolicy,
+  RetryNowRequest,
   SessionPage,
-  SessionReport,
-  SessionTurnView,
-  Unavailable,
 } from '../../../coordinator.js';
-import { DURABILITIES, EVENT_KINDS, ITEM_STATES, LANE_STATES, wordsOf } from '../../convert/words.js';
-import { allOf, cause, changedOf, choice, filter, narrowChoice } from './item-choice.js';
-import { itemRef } from './refusals.js';
+import { ADMIN_KINDS, isChange } from '../../../coordinator.js';
+import { allOf, changedOf, choice, filter, narrowChoice } from './item-choice.js';
 import {
-  absent,
-  bytes,
+  converted,
   either,
   flag,
+  fromBytes,
   list,
   maybe,
   nothing,
   number,
   object,
-  payload,
   type Shape,
   text,
-  texts,
+  toBytes,
   union,
   word,
 } from './shapes.js';
+import {
+  deadLetter,
+  explanation,
+  isText,
+  itemReport,
+  keyView,
+  laneState,
+  queueView,
+  rate,
+  sessionReport,
+  unavailable,
+} from './views.js';
 
-/** How a call of the port is asked for elsewhere. */
-export interface AdminKind<R, A> {
-  readonly request: Shape<R>;
-  readonly answer: Shape<A>;
-  ask(admin: Administration, request: R): Promise<Result<A>>;
-}
-
-const laneState: Shape<LaneState> = word(...wordsOf(LANE_STATES));
-const rate = object<RatePolicy>({ perSecond: number, burst: number });
-const queueAndKey = object<{ readonly queue: string; readonly key: string }>({ queue: text, key: text });
+const queueAndKey = object<KeyName>({ queue: text, key: text });
 const changed: Shape<RatePolicy | 'none'> = {
   read: (value, at) => (value === 'none' ? value : rate.read(value, at)),
   write: (value) => (value === 'none' ? value : rate.write(value)),
 };
-const unavailable = absent(list(object<Unavailable>({ partition: number, why: text })));
-const isText = (value: unknown): boolean => typeof value === 'string';
 
-const policy = object<Policy>({
-  waitingPerKey: maybe(either(word('unlimited'), number, isText)),
-  whenFull: word('decline', 'replace'),
-  lease: number,
-  maxHold: maybe(number),
-  slowHold: maybe(number),
-  wait: number,
-  onWaitTimeout: word('block', 'take_over'),
-  ticketTtl: number,
-  minInterval: number,
-  whenTooSoon: word('wait', 'decline'),
-  rate: maybe(rate),
-  maxInFlight: maybe(number),
-  retry: object<RetryPolicy>({
-    maxAttempts: number,
-    maxCrashes: maybe(number),
-    initial: number,
-    factor: number,
-    max: number,
-    jitter: word('full', 'none'),
-  }),
-  onDeadLetter: word('skip', 'park'),
-  delivery: word('at_least_once', 'at_most_once'),
-  idempotencyTtl: number,
-  resultTtl: number,
-  maxWaiting: number,
-  maxDeadLetters: number,
-  maxRemembered: number,
-  durable: flag,
-  durability: word(...wordsOf(DURABILITIES)),
-  flushInterval: number,
-  flushCount: number,
-  onDependencyDead: word('dead', 'run'),
-  group: maybe(text),
-  spread: number,
-});
+/** How requests of one kind travel: all, or those that `fits` accepts. */
+interface AdminForm<K extends AdminKind> {
+  /** On the link. */
+  readonly name: string;
+  readonly request: Shape<AdminRequest<K>>;
+  readonly answer: Shape<AdminAnswer<K>>;
+  readonly fits?: (request: AdminRequest<K>) => boolean;
+}
 
-const queueView = object<QueueView>({
-  name: text,
-  policy,
-  states: object<Record<LaneState, number>>({
-    INIT: number,
-    PROCESS: number,
-    BLOCK: number,
-    READY: number,
-    DELAY: number,
-    PARK: number,
-  }),
-  waitingCallers: number,
-  waitingItems: number,
-  liveTurns: number,
-  oldestWaiting: maybe(number),
-  longestHold: maybe(number),
-  oldestReady: maybe(number),
-  deadLetters: number,
-  paused: flag,
-});
-
-const keyView = object<KeyView>({
-  key: text,
-  state: laneState,
-  since: maybe(number),
-  waiting: number,
-  consumerId: maybe(text),
-  place: text,
-});
-
-// Of the disk of the home: it was looked up before it came here.
-const stored = absent(number);
-
-const holder = object<HolderView>({
-  consumerId: text,
-  token: number,
-  since: number,
-  leaseLeft: number,
-  renewals: number,
-  items: number,
-  heldForTicket: maybe(text),
-  session: absent(object({ id: text, brokenSince: maybe(number) })),
-  carried: absent(list(object<CarriedView>({ itemId: text, attempt: number, traceparent: absent(text), stored }))),
-});
-
-const lineEntry = object<LineEntryView>({
-  kind: word('caller', 'item'),
-  id: text,
-  since: number,
-  attempts: number,
-  lastError: maybe(text),
-  after: absent(object({ first: list(itemRef), count: number })),
-  traceparent: absent(text),
-  stored,
-});
-
-const named = absent(list(object<NamedView>({ queue: text, itemId: text, as: text })));
-
-const explanation = object<KeyExplanation>({
-  state: laneState,
-  since: maybe(number),
-  holder: maybe(holder),
-  waitingCallers: number,
-  waitingItems: number,
-  line: list(lineEntry),
-  attempts: number,
-  lastError: maybe(text),
-  why: text,
-  until: maybe(number),
-  deadLetters: number,
-  named,
-  unavailable,
-});
-
-const deliveredItem: Shape<DeliveredItem> = object<DeliveredItem>({
-  itemId: text,
-  payload,
-  headers: maybe(texts),
-  idempotencyKey: maybe(text),
-  submittedAt: number,
-  attempt: number,
-  stored,
-});
-
-const deadLetter = object<DeadLetterView>({
-  item: deliveredItem,
-  key: text,
-  attempts: number,
-  lastError: maybe(text),
-  diedAt: number,
-  cause,
-  place: text,
-});
-
-/** Events of a watch, in their order. */
-export const events = list(
-  object<CoordinatorEvent>({
-    kind: word(...wordsOf(EVENT_KINDS)),
-    at: number,
-    queue: text,
-    key: text,
-    token: maybe(number),
-    itemId: maybe(text),
-    consumerId: maybe(text),
-    detail: maybe(text),
-  }),
+/** What a retry is about, by a word: a union of objects needs one on the link. */
+type Retried = { readonly by: 'key'; readonly key: string } | { readonly by: 'item'; readonly itemId: string };
+const onlyQueue: Shape<QueueName> = converted(
+  text,
+  (queue) => ({ queue }),
+  ({ queue }) => queue,
 );
 
-export const LIST_QUEUES = kind(
-  object<ListQueuesRequest>({ nameContains: text, after: text, most: number, stuckFor: maybe(number) }),
-  object<QueuePage>({ queues: list(queueView), more: flag, holdUntil: maybe(number), unavailable }),
-  (admin, request) => admin.listQueues(request),
-);
-export const LIST_SESSIONS = kind(
-  object<ListSessionsRequest>({ idContains: text, prefix: text, after: text, most: number }),
-  object<SessionPage>({
-    sessions: list(
-      object<SessionReport>({
-        id: text,
-        brokenSince: maybe(number),
-        endsAt: maybe(number),
-        turns: number,
-        held: list(object<SessionTurnView>({ queue: text, key: text, token: number, since: number, consumerId: text })),
-      }),
-    ),
-    more: flag,
-    unavailable,
-  }),
-  (admin, request) => admin.listSessions(request),
-);
-export const LIST_KEYS = kind(
-  object({ queue: text, state: maybe(laneState), pageSize: number, pageToken: text }),
-  object<KeyPage>({ keys: list(keyView), nextPageToken: text, unavailable }),
-  (admin, request) => admin.listKeys(request),
-);
-export const EXPLAIN_KEY = kind(queueAndKey, explanation, (admin, { queue, key }) => admin.explainKey(queue, key));
-export const GET_ITEM = kind(
-  object<GetItemRequest>({ queue: text, itemId: text, withPayload: flag }),
-  object<ItemReport>({
-    state: word(...wordsOf(ITEM_STATES)),
-    key: maybe(text),
-    item: maybe(deliveredItem),
-    attempts: number,
-    lastError: maybe(text),
-    notBefore: maybe(number),
-    after: maybe(object({ first: list(itemRef), count: number })),
-    holder: maybe(object({ consumerId: text, token: number })),
-    died: maybe(object({ at: number, cause })),
-    result: maybe(bytes),
-    why: text,
-    named,
-    payloadBytes: number,
-    traceparent: absent(text),
-    stored,
-    unavailable,
-  }),
-  (admin, request) => admin.getItem(request),
-);
 const eviction = { evicted: flag, token: number, consumerId: text, itemsReturned: number, state: laneState };
-export const EVICT_HOLDER = kind(queueAndKey, object(eviction), (admin, { queue, key }) =>
-  admin.evictHolder(queue, key),
-);
-/** Under a name of its own: a home of an older version must refuse it, and not let the items go back. */
-export const EVICT_AND_DISCARD = kind(
-  queueAndKey,
-  object({ ...eviction, itemsDiscarded: number }),
-  (admin, { queue, key }) => admin.evictHolder(queue, key, true),
-);
-export const RETRY_NOW = kind(
-  object({
-    queue: text,
-    what: union<{ readonly by: 'key'; readonly key: string } | { readonly by: 'item'; readonly itemId: string }>('by', {
-      key: object({ by: word('key'), key: text }),
-      item: object({ by: word('item'), itemId: text }),
-    }),
-  }),
-  object({
-    ended: list(word('delay', 'retry', 'min_interval')),
-    wasUntil: maybe(number),
-    key: text,
-    itemId: maybe(text),
-    state: laneState,
-    why: text,
-  }),
-  (admin, { queue, what }) =>
-    admin.retryNow({ queue, what: what.by === 'key' ? { key: what.key } : { itemId: what.itemId } }),
-);
-export const RESUME_KEY = kind(queueAndKey, object({ resumed: flag, state: laneState }), (admin, { queue, key }) =>
-  admin.resumeKey(queue, key),
-);
-export const PAUSE_QUEUE = kind(text, nothing, (admin, queue) => admin.pauseQueue(queue));
-export const RESUME_QUEUE = kind(text, nothing, (admin, queue) => admin.resumeQueue(queue));
-export const SET_LIMITS = kind(
-  object({
-    queue: text,
-    change: object({
-      rate: maybe(changed),
-      maxInFlight: maybe(either(word('none'), number, isText)),
-    }),
-  }),
-  object<LimitsView>({ rate: maybe(rate), maxInFlight: maybe(number), unavailable }),
-  (admin, { queue, change }) => admin.setLimits(queue, change),
-);
-export const LIST_DEAD_LETTERS = kind(
-  object<ListDeadLettersRequest>({ queue: text, key: maybe(text), pageSize: number, pageToken: text, filter }),
-  object<DeadLetterPage>({ deadLetters: list(deadLetter), nextPageToken: text, unavailable }),
-  (admin, request) => admin.listDeadLetters(request),
-);
-export const REDRIVE = kind(choice, allOf, (admin, which) => admin.redrive(which));
-export const DISCARD = kind(object({ choice, waiting: flag }), allOf, (admin, { choice: which, waiting }) =>
-  admin.discard(which, waiting),
-);
-/** Under names of their own: a home of an older version, which knows no filter, must refuse them, and not take all. */
-export const REDRIVE_SOME = kind(narrowChoice, changedOf, (admin, which) => admin.redrive(which));
-export const DISCARD_SOME = kind(
-  object({ choice: narrowChoice, waiting: flag }),
-  changedOf,
-  (admin, { choice: which, waiting }) => admin.discard(which, waiting),
-);
+const itemWaits = { key: object({ by: word('key'), key: text }), item: object({ by: word('item'), itemId: text }) };
 
-/** By the names of the port. */
-const KINDS = {
-  listQueues: LIST_QUEUES,
-  listKeys: LIST_KEYS,
-  listSessions: LIST_SESSIONS,
-  explainKey: EXPLAIN_KEY,
-  getItem: GET_ITEM,
-  evictHolder: EVICT_HOLDER,
-  evictAndDiscard: EVICT_AND_DISCARD,
-  retryNow: RETRY_NOW,
-  resumeKey: RESUME_KEY,
-  pauseQueue: PAUSE_QUEUE,
-  resumeQueue: RESUME_QUEUE,
-  setLimits: SET_LIMITS,
-  listDeadLetters: LIST_DEAD_LETTERS,
-  redrive: REDRIVE,
-  discard: DISCARD,
-  redriveSome: REDRIVE_SOME,
-  discardSome: DISCARD_SOME,
-} as const;
+/** Each kind in the order in which {@link formOf} looks for the form of a request. */
+const FORMS: { readonly [K in AdminKind]: readonly [AdminForm<K>, ...AdminForm<K>[]] } = {
+  listQueues: [
+    {
+      name: 'listQueues',
+      request: object<ListQueuesRequest>({ nameContains: text, after: text, most: number, stuckFor: maybe(number) }),
+      answer: object<QueuePage>({ queues: list(queueView), more: flag, holdUntil: maybe(number), unavailable }),
+    },
+  ],
+  listSessions: [
+    {
+      name: 'listSessions',
+      request: object<ListSessionsRequest>({ idContains: text, prefix: text, after: text, most: number }),
+      answer: object<SessionPage>({ sessions: list(sessionReport), more: flag, unavailable }),
+    },
+  ],
+  listKeys: [
+    {
+      name: 'listKeys',
+      request: object({ queue: text, state: maybe(laneState), pageSize: number, pageToken: text }),
+      answer: object<KeyPage>({ keys: list(keyView), nextPageToken: text, unavailable }),
+    },
+  ],
+  explainKey: [{ name: 'explainKey', request: queueAndKey, answer: explanation }],
+  getItem: [
+    {
+      name: 'getItem',
+      request: object<GetItemRequest>({ queue: text, itemId: text, withPayload: flag }),
+      answer: itemReport,
+    },
+  ],
+  evictHolder: [
+    {
+      name: 'evictHolder',
+      fits: ({ discard }) => discard !== true,
+      request: queueAndKey,
+      answer: converted(
+        object(eviction),
+        (view) => ({ ...view, itemsDiscarded: 0 }),
+        (view) => view,
+      ),
+    },
+    {
+      // Under a name of its own: a home of an older version must refuse it, and not let the items go back.
+      name: 'evictAndDiscard',
+      request: converted(
+        queueAndKey,
+        (key): EvictRequest => ({ ...key, discard: true }),
+        (request) => request,
+      ),
+      answer: object({ ...eviction, itemsDiscarded: number }),
+    },
+  ],
+  retryNow: [
+    {
+      name: 'retryNow',
+      request: converted(
+        object({ queue: text, what: union<Retried>('by', itemWaits) }),
+        ({ queue, what }): RetryNowRequest => ({
+          queue,
+          what: what.by === 'key' ? { key: what.key } : { itemId: what.itemId },
+        }),
+        ({ queue, what }) => ({
+          queue,
+          what: 'key' in what ? { by: 'key' as const, key: what.key } : { by: 'item' as const, itemId: what.itemId },
+        }),
+      ),
+      answer: object({
+        ended: list(word('delay', 'retry', 'min_interval')),
+        wasUntil: maybe(number),
+        key: text,
+        itemId: maybe(text),
+        state: laneState,
+        why: text,
+      }),
+    },
+  ],
+  resumeKey: [{ name: 'resumeKey', request: queueAndKey, answer: object({ resumed: flag, state: laneState }) }],
+  pauseQueue: [{ name: 'pauseQueue', request: onlyQueue, answer: nothing }],
+  resumeQueue: [{ name: 'resumeQueue', request: onlyQueue, answer: nothing }],
+  setLimits: [
+    {
+      name: 'setLimits',
+      request: object({
+        queue: text,
+        change: object({ rate: maybe(changed), maxInFlight: maybe(either(word('none'), number, isText)) }),
+      }),
+      answer: object<LimitsView>({ rate: maybe(rate), maxInFlight: maybe(number), unavailable }),
+    },
+  ],
+  listDeadLetters: [
+    {
+      name: 'listDeadLetters',
+      request: object<ListDeadLettersRequest>({
+        queue: text,
+        key: maybe(text),
+        pageSize: number,
+        pageToken: text,
+        filter,
+      }),
+      answer: object<DeadLetterPage>({ deadLetters: list(deadLetter), nextPageToken: text, unavailable }),
+    },
+  ],
+  // Under names of their own: a home of an older version, which knows no filter, must refuse them, and not take all.
+  redrive: [
+    { name: 'redrive', fits: isPlain, request: choice, answer: allOf },
+    { name: 'redriveSome', request: narrowChoice, answer: changedOf },
+  ],
+  discard: [
+    { name: 'discard', fits: isPlain, request: discarding(choice), answer: allOf },
+    { name: 'discardSome', request: discarding(narrowChoice), answer: changedOf },
+  ],
+};
 
-export type AdminName = keyof typeof KINDS;
+/** The form in which a request is sent: the first that can say all of it. */
+export function formOf<K extends AdminKind>(kind: K, request: AdminRequest<K>): AdminForm<K> {
+  const forms: readonly AdminForm<K>[] = FORMS[kind];
+  const form = forms.find(({ fits }) => fits?.(request) !== false);
+  if (form === undefined) throw new TypeError(`no form of ${kind} fits`);
+  return form;
+}
 
-interface Asked {
+interface Sent {
   readonly call: string;
   readonly request: unknown;
 }
 
-const asked = object<Asked>({ call: text, request: { read: (value) => value, write: (value) => value } });
+const sent = object<Sent>({ call: text, request: { read: (value) => value, write: (value) => value } });
 
-export function adminRequest<R, A>(name: AdminName, { request }: AdminKind<R, A>, value: R): Uint8Array {
-  return Buffer.from(JSON.stringify(asked.write({ call: name, request: request.write(value) ?? null })));
+export function adminRequest<K extends AdminKind>(form: AdminForm<K>, request: AdminRequest<K>): Uint8Array {
+  return toBytes(sent, { call: form.name, request: form.request.write(request) ?? null });
 }
 
-/** Asks what these bytes say. @throws RangeError, SyntaxError when they say nothing; nothing is asked then */
-export function askAdmin(admin: Administration, given: Buffer): Promise<Result<Uint8Array>> {
-  const value: unknown = JSON.parse(given.toString());
-  const { call, request } = asked.read(value, '');
-  // Each function is that of its own kind; only their requests differ.
-  const found = Object.hasOwn(KINDS, call) ? (Reflect.get(KINDS, call) as AdminKind<unknown, unknown>) : undefined;
-  if (found === undefined)
-    throw new RangeError(`call ${call} is not allowed; allowed: ${Object.keys(KINDS).join(', ')}`);
-  return ask(found, admin, found.request.read(request, 'request'));
+/** A request that came over a link. */
+export interface ReceivedAsk {
+  readonly kind: AdminKind;
+  readonly isChange: boolean;
+  /** As JSON. */
+  readonly message: unknown;
+  ask(admin: Administration, by: string | undefined): Promise<Result<Uint8Array>>;
 }
 
-async function ask<R, A>(one: AdminKind<R, A>, admin: Administration, request: R): Promise<Result<Uint8Array>> {
-  const result = await one.ask(admin, request);
-  if (!result.ok) return result;
-  return { ok: true, value: Buffer.from(JSON.stringify(one.answer.write(result.value) ?? null)) };
+const READERS: ReadonlyMap<string, (message: unknown) => ReceivedAsk> = new Map(
+  ADMIN_KINDS.flatMap((kind) => FORMS[kind].map(({ name }, at) => [name, readerOf(kind, at)] as const)),
+);
+
+/** @throws RangeError, SyntaxError for bytes that are no request */
+export function readAdminRequest(bytes: Buffer): ReceivedAsk {
+  const { call, request } = fromBytes(sent, bytes);
+  const read = READERS.get(call);
+  if (read === undefined)
+    throw new RangeError(`call ${call} is not allowed; allowed: ${[...READERS.keys()].join(', ')}`);
+  return read(request);
 }
 
-function kind<R, A>(
-  request: Shape<R>,
-  answer: Shape<A>,
-  ask_: (admin: Administration, request: R) => Promise<Result<A>>,
-): AdminKind<R, A> {
-  return { request, answer, ask: ask_ };
+function readerOf<K extends AdminKind>(kind: K, at: number): (message: unknown) => ReceivedAsk {
+  const form: AdminForm<K> = FORMS[kind][at] ?? FORMS[kind][0];
+  return (message) => {
+    const request = form.request.read(message, 'request');
+    return {
+      kind,
+      isChange: isChange(kind, request),
+      message,
+      async ask(admin, by) {
+        const result = await admin.ask(kind, request, by);
+        return result.ok ? { ok: true, value: toBytes(form.answer, result.value) } : result;
+      },
+    };
+  };
+}
+
+/** Says nothing that homes of an older version do not know. */
+function isPlain({ filter: narrow, dryRun, most }: ItemChoice): boolean {
+  return narrow === undefined && dryRun !== true && most === undefined;
+}
+
+function discarding(of: Shape<ItemChoice>): Shape<DiscardRequest> {
+  return converted(
+    object({ choice: of, waiting: flag }),
+    ({ choice: chosen, waiting }) => ({ ...chosen, waiting }),
+    (request) => ({ choice: request, waiting: request.waiting }),
+  );
 }

@@ -11,7 +11,7 @@ export interface Shape<T> {
 }
 
 /** A property that may be missing altogether, which is not the same as `undefined`; one that is always there is {@link maybe}. */
-interface AbsentShape<T> extends Shape<T | undefined> {
+export interface AbsentShape<T> extends Shape<T | undefined> {
   readonly isAbsent: true;
 }
 
@@ -59,6 +59,11 @@ export const payload: Shape<Payload> = {
 };
 
 export const nothing: Shape<void> = { read: () => undefined, write: () => null };
+
+/** Travels in the shape of `of`. */
+export function converted<W, T>(of: Shape<W>, from: (value: W) => T, to: (value: T) => W): Shape<T> {
+  return { read: (value, at) => from(of.read(value, at)), write: (value) => of.write(to(value)) };
+}
 
 export function word<W extends string>(...words: readonly W[]): Shape<W> {
   return {
