@@ -161,7 +161,9 @@ function toText({ recordWritten, partitions }: RestoreInfo): string {
       `${ranges(group.map(({ partition }) => partition))}: ${group[0] === undefined ? '' : sentence(group[0])}`,
   );
   const head = recordWritten ? ['the record of the cluster is back'] : [];
-  return [...head, ...lines].map((line) => `${line}\n`).join('');
+  // All were claimed while it was looked at who keeps them.
+  const all = head.length + lines.length === 0 ? ['nothing to restore: the store has it'] : [...head, ...lines];
+  return all.map((line) => `${line}\n`).join('');
 }
 
 function sentence({ outcome, member, why }: RestoredPartition): string {

@@ -9,6 +9,7 @@ import { startKeyturn, temporaryFolder } from '../cli/keyturn-process.js';
 import { ROOT, read } from '../project/repository.js';
 import { needs } from '../support/needed-program.js';
 import { REDIS, TestRedis } from '../support/redis.js';
+import { eventually } from '../support/redis-cluster.js';
 import { OperatedSidecar } from './sidecar.js';
 
 const FOLDER = 'docs/runbooks';
@@ -44,6 +45,8 @@ test('the commands of keyturn for clusters do what the runbook says they do', ne
   const folder = await temporaryFolder(t);
   const sidecar = await OperatedSidecar.start({ folder, settings: { store: redis.url, cluster: { session: '1s' } } });
   t.after(() => sidecar.end());
+  // Before that the store has not everything.
+  await eventually('it is the home of all', async () => (await fetch(`http://${sidecar.http}/readyz`)).ok);
   const lines = new Set(COMMANDS.map(({ line }) => line).filter((line) => OF_CLUSTERS.test(line)));
   assert.deepEqual([...lines].sort(), ['keyturn cluster', 'keyturn cluster restore all']);
   for (const line of lines) {
