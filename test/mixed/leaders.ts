@@ -32,17 +32,17 @@ export function noteKill(ledger: string, candidate: string): void {
 
 /** Lets all lead in turn. */
 export class Operator {
-  readonly #led = new Set<string>();
   #isOver = false;
 
   constructor(
     private readonly watch: Keyturn,
+    private readonly ledger: string,
     private readonly languages: readonly string[],
   ) {}
 
   /** Asks for hand-overs until it is told to stop, and each language has led since. */
   async run(): Promise<void> {
-    while (!this.#isOver || this.languages.some((language) => !this.#led.has(language))) {
+    while (!this.#isOver || idleIn(judged(this.ledger), this.languages).length > 0) {
       await this.#round().catch((error: unknown) => {
         // The sidecar is killed meanwhile.
         if (!(error instanceof KeyturnError && error.code === 'UNAVAILABLE')) throw error;
@@ -58,7 +58,6 @@ export class Operator {
   async #round(): Promise<void> {
     const { leader } = await this.watch.admin.getLeader(GROUP);
     if (leader?.phase !== 'executing') return;
-    this.#led.add(languageOf(leader.candidateId));
     await this.watch.admin.yieldLeader(GROUP);
   }
 }
@@ -79,12 +78,22 @@ interface Life {
 
 /** @param languages each of which must have led */
 export function judgeLeaders(ledger: string, languages: readonly string[]): LeaderAccount {
+  const judge = judged(ledger);
+  const idle = idleIn(judge, languages);
+  const problems = [...judge.problems, ...idle.map((language) => `no worker of ${language} has led`)];
+  return { terms: judge.terms, killed: judge.killed, problems };
+}
+
+function judged(ledger: string): Judge {
   const judge = new Judge();
   for (const [at, line] of readFileSync(ledger, 'utf8').split('\n').entries())
     if (line !== '') judge.note(line, at + 1);
-  const idle = languages.filter((language) => !judge.led.has(language));
-  const problems = [...judge.problems, ...idle.map((language) => `no worker of ${language} has led`)];
-  return { terms: judge.terms, killed: judge.killed, problems };
+  return judge;
+}
+
+/** Those of which no worker has noted that it leads: one that was asked to hand over at once notes nothing. */
+function idleIn({ led }: Judge, languages: readonly string[]): readonly string[] {
+  return languages.filter((language) => !led.has(language));
 }
 
 class Judge {

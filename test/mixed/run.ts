@@ -99,7 +99,7 @@ class Run {
     this.#tell(`${this.wanted.languages.join(', ')}: a worker and a submitter each are up`);
     const progress = setInterval(() => this.#tellProgress(), PROGRESS_MS);
     try {
-      const operator = new Operator(this.watch, this.wanted.languages);
+      const operator = new Operator(this.watch, this.leaders, this.wanted.languages);
       const rest = Promise.all([this.#work(), this.#kill()]).then(() => operator.stop());
       await Promise.all([rest, operator.run()]);
     } finally {
