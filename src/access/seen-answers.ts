@@ -35,7 +35,7 @@ const asIs = <R, A>(_: Principal, request: R, ask: (request: R) => Promise<A>): 
 const filtered = <R extends Filtered, A>(principal: Principal, request: R, ask: (request: R) => Promise<A>) =>
   ask(asGuest(principal, request));
 
-/** Total: whoever adds a call decides what its answer shows. */
+/** Total, so that each new call decides what its answer shows. */
 export const SEEN_BY: { readonly [K in AdminKind]: SeenBy<K> } = {
   listQueues: visibleQueues,
   listKeys: asIs,

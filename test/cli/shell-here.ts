@@ -9,6 +9,7 @@ import childProcess, { ChildProcess } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { syncBuiltinESMExports } from 'node:module';
 import { PassThrough } from 'node:stream';
+import { HeardLines } from './heard-lines.js';
 import { type Output, runWith } from './in-process.js';
 
 interface Shell extends Output {
@@ -75,36 +76,22 @@ Reflect.set(
 syncBuiltinESMExports();
 
 /** As a person sees it in a shell: lines as they come, and how it ended. */
-export class ShellHere {
-  /** What both streams had, as it came. */
-  readonly lines: string[] = [];
-  readonly stdout: string[] = [];
-  readonly stderr: string[] = [];
+export class ShellHere extends HeardLines {
   readonly #signals = new EventEmitter();
   readonly #stdin = new PassThrough();
-  readonly #waiting = new Set<() => void>();
-  #isOver = false;
-  #isTold = false;
+  /** Its one signal was sent. */
+  #isSignalled = false;
   /** The exit code. It has come when nobody can write anything any more: the command that it ran neither. */
   readonly ended: Promise<number>;
 
   /** @param words after `keyturn` */
   constructor(cleanup: { after(task: () => Promise<void> | void): void }, words: readonly string[]) {
+    super();
     this.ended = this.#run(words);
     cleanup.after(async () => {
-      if (!this.#isTold && !this.#isOver) this.signal('SIGTERM');
+      if (!this.#isSignalled && !this.isOver) this.signal('SIGTERM');
       await this.ended;
     });
-  }
-
-  /** The first line that has this in it, now or later. Rejects when everything has ended without it. */
-  async said(words: string | RegExp): Promise<string> {
-    for (;;) {
-      const found = this.lines.find((line) => (typeof words === 'string' ? line.includes(words) : words.test(line)));
-      if (found !== undefined) return found;
-      if (this.#isOver) throw new Error(`ended without "${words}":\n${this.lines.join('\n')}`);
-      await new Promise<void>((resolve) => void this.#waiting.add(resolve));
-    }
   }
 
   async toTheEnd(): Promise<{ readonly exitCode: number; readonly stdout: string; readonly stderr: string }> {
@@ -115,8 +102,8 @@ export class ShellHere {
 
   /** To it alone. A second one would end the process, which is that of the test. */
   signal(name: NodeJS.Signals): void {
-    assert.ok(!this.#isTold, 'it has had its signal');
-    this.#isTold = true;
+    assert.ok(!this.#isSignalled, 'it has had its signal');
+    this.#isSignalled = true;
     this.#signals.emit(name);
   }
 
@@ -127,28 +114,20 @@ export class ShellHere {
 
   async #run(words: readonly string[]): Promise<number> {
     const open: Promise<unknown>[] = [];
-    const [stdout, stderr] = [this.#linesInto(this.stdout), this.#linesInto(this.stderr)];
+    const [stdout, stderr] = [this.#linesInto('stdout'), this.#linesInto('stderr')];
     const shell: Shell = { stdout, stderr, signals: this.#signals, stdin: this.#stdin, open };
     const code = await shells.run(shell, () => runWith(shell, words));
     await Promise.all(open);
-    this.#isOver = true;
-    this.#wake();
+    this.over();
     return code;
   }
 
-  #linesInto(lines: string[]): (text: string) => void {
+  #linesInto(stream: 'stdout' | 'stderr'): (text: string) => void {
     let rest = '';
     return (text) => {
       const parts = `${rest}${text}`.split('\n');
       rest = parts.pop() ?? '';
-      lines.push(...parts);
-      this.lines.push(...parts);
-      this.#wake();
+      for (const line of parts) this.heard(line, stream);
     };
-  }
-
-  #wake(): void {
-    for (const resolve of this.#waiting) resolve();
-    this.#waiting.clear();
   }
 }

@@ -161,7 +161,7 @@ function isLonger(a: KeyView, b: KeyView): boolean {
   return (a.since ?? 0) < (b.since ?? 0);
 }
 
-/** Nobody answered: the first reason is told. */
+/** No part answered: the refusal is that of the first part. */
 function nobody(asked: readonly Asked<unknown>[]): { readonly ok: false; readonly refusal: Refusal } {
   const refusal = asked.flatMap(({ result }) => (result.ok ? [] : result.refusal))[0];
   if (refusal === undefined) throw new TypeError('a queue without a partition');

@@ -68,7 +68,7 @@ export function weightOfItem(item: Item): number {
   return weightOf(contentOf(item), item.idLength) + (item.lastError?.length ?? 0);
 }
 
-/** What its principal is charged with: not for the error, which whoever works on it writes (S659). */
+/** What its principal is charged with: without the error, which the worker writes, perhaps for another principal (S659). */
 export function ownWeightOfItem(item: Item): number {
   return weightOf(contentOf(item), item.idLength) + item.lane.key.length;
 }

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { MAIN } from '../../support/main.js';
+import { HeardLines } from '../heard-lines.js';
 import type { Cleanup } from '../keyturn-process.js';
 import { ShellHere } from '../shell-here.js';
 
@@ -45,29 +46,23 @@ export function leadHere(
   return new ShellHere(cleanup, [...words, '--', ...there, 'sh', '-c', script]);
 }
 
-export class LeadShell {
-  /** What both streams had, as it came: lines of two streams have no order between them. */
-  readonly lines: string[] = [];
-  readonly stdout: string[] = [];
-  readonly stderr: string[] = [];
+export class LeadShell extends HeardLines {
   readonly #child: ChildProcess;
-  readonly #waiting = new Set<() => void>();
-  #isOver = false;
   /** The exit code, or the name of the signal. It has come when nobody can say anything any more: the command neither. */
   readonly ended: Promise<number | NodeJS.Signals | null>;
 
   constructor(cleanup: Cleanup, words: readonly string[], { address, cwd, env }: LeadOptions) {
+    super();
     const child = spawn(process.execPath, [MAIN, 'lead', ...words], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...env, KEYTURN_ADDRESS: address },
       cwd,
     });
     this.#child = child;
-    this.#read(child.stdout, this.stdout);
-    this.#read(child.stderr, this.stderr);
+    this.#read(child.stdout, 'stdout');
+    this.#read(child.stderr, 'stderr');
     this.ended = once(child, 'close').then(() => {
-      this.#isOver = true;
-      this.#wake();
+      this.over();
       return child.signalCode ?? child.exitCode;
     });
     cleanup.after(async () => {
@@ -76,30 +71,11 @@ export class LeadShell {
     });
   }
 
-  /** The first line that has this in it, now or later. Rejects when everything has ended without it. */
-  async said(words: string | RegExp): Promise<string> {
-    for (;;) {
-      const found = this.lines.find((line) => (typeof words === 'string' ? line.includes(words) : words.test(line)));
-      if (found !== undefined) return found;
-      if (this.#isOver) throw new Error(`ended without "${words}":\n${this.lines.join('\n')}`);
-      await new Promise<void>((resolve) => void this.#waiting.add(resolve));
-    }
-  }
-
   signal(name: NodeJS.Signals): void {
     this.#child.kill(name);
   }
 
-  #read(stream: Readable, lines: string[]): void {
-    createInterface({ input: stream }).on('line', (line) => {
-      lines.push(line);
-      this.lines.push(line);
-      this.#wake();
-    });
-  }
-
-  #wake(): void {
-    for (const resolve of this.#waiting) resolve();
-    this.#waiting.clear();
+  #read(from: Readable, stream: 'stdout' | 'stderr'): void {
+    createInterface({ input: from }).on('line', (line) => this.heard(line, stream));
   }
 }

@@ -57,7 +57,7 @@ describe('S659: what is charged to a principal', () => {
     assert.deepEqual(stage.held('ada'), [0, weight]);
     assert.deepEqual(stage.held('bob'), [1, TURN_COST + 'key'.length + 'w'.length]);
     stage.nack('w', { key, token, error: 'why not' });
-    // Whoever works on it writes the error.
+    // The worker writes the error, perhaps for another principal.
     assert.deepEqual(stage.held('ada'), [0, weight]);
     assert.deepEqual(stage.held('bob'), [0, 0]);
     stage.pass(60_000);

@@ -59,8 +59,8 @@ export function* redrive(
 }
 
 /**
- * Items hear first of all that has ended. One that goes back could not be told from those that have not heard yet of the death
- * of what it waits for again: after a restart it would die of that.
+ * Notifies all items of what has ended, before any letter goes back. Otherwise a restart takes a letter that went back for an item
+ * that was not notified yet, and the letter dies of the same death again.
  */
 function* allTold(state: CoreState, { size, clock }: Slices): Generator<undefined, void> {
   while (state.dependencies.hasNews) {
