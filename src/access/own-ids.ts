@@ -27,10 +27,12 @@ export function withoutOwnName({ name }: Pick<Principal, 'name'>, text: string):
   return text.replaceAll(`${name}${BETWEEN}`, '');
 }
 
-/** A text that shows this id. */
-export function withPlainId(text: string, id: string): string {
-  return text.replaceAll(id, () => plainId(id));
+/** A sentence of the core about a key or an item: it names sessions. With principals each session has one. */
+export function withPlainSessions(why: string): string {
+  return why.replaceAll(OWNED_SESSION, 'session "');
 }
+
+const OWNED_SESSION = new RegExp(`session "[^${BETWEEN}]*?${BETWEEN}`, 'g');
 
 /** What those who stand wait for: such a sentence begins with the id of a candidate, or names it behind "waits for". */
 export function withPlainCandidate(why: string): string {

@@ -15,7 +15,7 @@ import type {
   Unavailable,
 } from '../coordinator.js';
 import { withoutForeignNames } from '../coordinator.js';
-import { ownId, plainId, withPlainId } from './own-ids.js';
+import { ownId, plainId, withPlainSessions } from './own-ids.js';
 import type { Principal } from './principal.js';
 
 type Ask<K extends AdminKind> = (request: AdminRequest<K>) => Promise<Result<AdminAnswer<K>>>;
@@ -55,12 +55,13 @@ export const SEEN_BY: { readonly [K in AdminKind]: SeenBy<K> } = {
       ...rest,
       lastError: ownError(principal, lastError),
       after: after && { ...after, first: after.first.filter((one) => sees(principal, one)) },
-      why: withoutForeign(principal, why, named),
+      why: withoutForeign(principal, withPlainSessions(why), named),
     })),
   evictHolder: asIs,
   retryNow: async (principal, request, ask) => {
     const answer = await ask(request);
-    if (answer.ok || answer.refusal.kind !== 'not_delayed' || answer.refusal.after === undefined) return answer;
+    if (answer.ok) return { ok: true, value: { ...answer.value, why: withPlainSessions(answer.value.why) } };
+    if (answer.refusal.kind !== 'not_delayed' || answer.refusal.after === undefined) return answer;
     const after = answer.refusal.after.filter((one) => sees(principal, one));
     return { ok: false, refusal: { ...answer.refusal, after } };
   },
@@ -146,16 +147,26 @@ function asGuest<C extends Filtered>({ grants }: Principal, choice: C): C {
 }
 
 function withoutForeign(principal: Principal, why: string, named: readonly NamedView[] | undefined): string {
-  return (named ?? [])
-    .filter((one) => !sees(principal, one))
-    .reduce((text, one) => text.replaceAll(one.as, 'an item of another queue'), why);
+  // One name may be the beginning of another.
+  const longestFirst = [...(named ?? [])].sort((one, other) => other.as.length - one.as.length);
+  return replaced(why, longestFirst, (one) => (sees(principal, one) ? one.as : 'an item of another queue'));
+}
+
+/** What was replaced is not searched for the other names. */
+function replaced(text: string, names: readonly NamedView[], by: (one: NamedView) => string): string {
+  const [first, ...others] = names;
+  if (first === undefined) return text;
+  return text
+    .split(first.as)
+    .map((part) => replaced(part, others, by))
+    .join(by(first));
 }
 
 function plainExplanation(found: KeyExplanation): KeyExplanation {
   const { holder } = found;
   return {
     ...found,
-    why: holder?.session === undefined ? found.why : withPlainId(found.why, holder.session.id),
+    why: withPlainSessions(found.why),
     line: found.line.map((entry) => ({ ...entry, id: plainId(entry.id) })),
     holder: holder && {
       ...holder,

@@ -7,6 +7,7 @@ import type { Verb } from '../../src/access/settings.js';
 import { withoutForeignNames } from '../../src/core/contract/foreign-names.js';
 import { LocalCoordinator } from '../../src/local/coordinator.js';
 import { Stage, told } from '../contract/stage.js';
+import { open } from '../contract/stream.js';
 import { Worker } from '../contract/worker.js';
 
 const ITEM = 'own';
@@ -30,6 +31,41 @@ function portFor(stage: Stage, queues: readonly string[], may: readonly Verb[]):
   const proof = { by: 'unix' } as const;
   return new PermittedPort(stage.coordinator, undefined, { name: 'ada', grants, allowance: undefined, proof });
 }
+
+test('S425: no sentence names the principal of a session', async () => {
+  const stage = new Stage((given, clock) => new LocalCoordinator(given, { clock, seed: 1 }), { autoCreate: true });
+  const port = portFor(stage, ['q'], ['produce', 'consume', 'view', 'operate']);
+  stage.submit(
+    [
+      { itemId: 'plain', key: '' },
+      { itemId: 'keyed', key: 'k' },
+      { itemId: 'behind', key: 'k' },
+    ],
+    { queue: 'q' },
+  );
+  const session = open(port);
+  session.hello({ sessionId: 'mine' });
+  session.acquire({ queues: ['q'], maxTurns: 2 });
+  const sentences = [
+    told(await port.admin.ask('explainKey', { queue: 'q', key: 'k' })).why,
+    told(await port.admin.ask('explainKey', { queue: 'q', key: '' })).why,
+    told(await port.admin.ask('getItem', { queue: 'q', itemId: 'behind', withPayload: false })).why,
+    told(await port.admin.ask('retryNow', { queue: 'q', what: { key: 'k' } })).why,
+    told(await port.admin.ask('retryNow', { queue: 'q', what: { itemId: 'plain' } })).why,
+  ];
+  for (const sentence of sentences) assert.match(sentence, /session "mine"/);
+});
+
+test('no name of a hidden item stays, also where one name begins another', async () => {
+  const stage = new Stage((given, clock) => new LocalCoordinator(given, { clock, seed: 1 }), { autoCreate: true });
+  stage.submit([{ itemId: '1', key: 'a' }], { queue: 'jobs' });
+  stage.submit([{ itemId: '11', key: 'b' }], { queue: 'jobs-of-acme' });
+  const after = ['jobs', 'jobs-of-acme'].map((queue, at) => ({ queue, itemId: '1'.repeat(at + 1) }));
+  stage.submit([{ itemId: 'w', key: 'k', after }], { queue: 'q' });
+  const { admin } = portFor(stage, ['q'], ['view']);
+  const { why } = told(await admin.ask('explainKey', { queue: 'q', key: 'k' }));
+  assert.match(why, /: an item of another queue, an item of another queue$/);
+});
 
 describe('the error of an item that had to wait for one of another queue', () => {
   const { admin, calls } = portFor(begun(), ['ada.*'], ['view', 'operate', 'produce']);

@@ -2,6 +2,7 @@
 import type {
   AdminAnswer,
   AdminKind,
+  AdminRequest,
   Changed,
   DeadLetterView,
   KeyView,
@@ -13,7 +14,7 @@ import { isChange } from '../../coordinator.js';
 import { badPageToken } from '../../core/contract/refusals.js';
 import { limitsOfParts } from '../../core/contract/spread.js';
 import type { AskedParts } from './asked-parts.js';
-import { type Asked, gather, gatherAll, isAway, partial } from './asking.js';
+import { type Asked, gather, gatherAll, isAway, partial, why } from './asking.js';
 import { listQueues } from './list-queues.js';
 import { listSessions } from './list-sessions.js';
 import { type Merge, type Merged, mergePages, placesOf } from './merged-pages.js';
@@ -46,9 +47,10 @@ export const ACROSS_PARTS: { readonly [K in AdminKind]: Across<K> } = {
     const asked = await parts.askAll();
     const done = asked.find(({ result }) => result.ok)?.result;
     if (done !== undefined) return done;
-    // A part that is away may have the item; else the part that knows most of the item has the answer.
     const refusals = asked.flatMap(({ result }) => (result.ok ? [] : result.refusal));
-    const away = refusals.find(isAway);
+    // A part that is away may have the item, and one of which the answer was lost may have done it: `no_home` denies that. Else the
+    // part that knows most of the item has the answer.
+    const away = refusals.find(({ kind }) => kind === 'store_unavailable') ?? refusals.find(isAway);
     const known = refusals.find((refusal) => refusal.kind !== 'no_such' || refusal.ended !== undefined);
     const refusal = away ?? known;
     return refusal === undefined ? nobody(asked) : { ok: false, refusal };
@@ -86,8 +88,8 @@ export const ACROSS_PARTS: { readonly [K in AdminKind]: Across<K> } = {
     const { rows, token, unavailable } = merged.value;
     return { ok: true, value: { deadLetters: rows, nextPageToken: token, ...partial(unavailable) } };
   },
-  redrive: changeChosen,
-  discard: changeChosen,
+  redrive: (parts) => changeChosen(parts, parts.request),
+  discard: discardChosen,
 };
 
 /** One answer of those that there are, with the partitions that gave none. */
@@ -130,23 +132,48 @@ async function doAll(parts: AskedParts<'pauseQueue' | 'resumeQueue'>): Promise<R
   return all.ok ? { ok: true, value: undefined } : all;
 }
 
-/** With a bound the parts are asked in turn: what one part leaves of the bound is left for the next part. */
-async function changeChosen<K extends 'redrive' | 'discard'>(parts: AskedParts<K>): Promise<Result<Changed>> {
+/** S455: with a bound, dead letters of all parts come before items that wait. */
+async function discardChosen(parts: AskedParts<'discard'>): Promise<Result<Changed>> {
   const { request } = parts;
+  const { most, waiting, dryRun } = request;
+  if (most === undefined || !waiting || dryRun === true) return changeChosen(parts, request);
+  const letters = await changeChosen(parts, { ...request, waiting: false });
+  if (!letters.ok) return letters;
+  const { done, asOf } = letters.value;
+  return changeChosen(parts, { ...request, most: most - done }, { done, chosen: done, asOf });
+}
+
+/**
+ * With a bound the parts are asked in turn: what one part leaves of the bound is left for the next part.
+ *
+ * @param before what was changed already
+ */
+async function changeChosen<K extends 'redrive' | 'discard'>(
+  parts: AskedParts<K>,
+  request: AdminRequest<K>,
+  before = NONE_CHANGED,
+): Promise<Result<Changed>> {
   const { most } = request;
   if (most === undefined) {
-    const all = gatherAll(await parts.askAll());
-    return all.ok ? { ok: true, value: all.value.reduce(added, NONE_CHANGED) } : all;
+    const all = gatherAll(await parts.askAll(() => request));
+    return all.ok ? { ok: true, value: all.value.reduce(added, before) } : all;
   }
-  let sum = NONE_CHANGED;
+  let sum = before;
   for (const partition of parts.partitions) {
-    const left = most - sum.done;
+    const left = most - (sum.done - before.done);
     const own = left > 0 ? { ...request, most: left } : { ...request, most: undefined, dryRun: true };
     const result = await parts.ask(partition, own);
-    if (!result.ok) return result;
+    if (!result.ok) return sum.done === 0 ? result : changedBefore(sum, partition, result.refusal);
     sum = added(sum, result.value);
   }
   return { ok: true, value: sum };
+}
+
+/** S260: not `no_home`, which denies that anything was changed. */
+function changedBefore({ done }: Changed, partition: number, refusal: Refusal): Result<never> {
+  if (!isAway(refusal)) return { ok: false, refusal };
+  const description = `${done} items were changed, then partition ${partition} could not be asked; it may be repeated; partition ${partition}: ${why(refusal)}`;
+  return { ok: false, refusal: { kind: 'store_unavailable', description, retryAfter: 1_000 } };
 }
 
 function added(one: Changed, other: Changed): Changed {

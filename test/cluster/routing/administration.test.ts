@@ -1,6 +1,7 @@
 /** Calls of people over many homes, and the numbers and the end of what runs here. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import type { ListQueuesRequest, MaybePartial, Refusal, Result, Watcher } from '../../../src/coordinator.js';
 import { told } from '../../contract/stage.js';
 import { ALL_QUEUES } from '../../support/builders.js';
@@ -191,6 +192,63 @@ describe('calls that change', () => {
     told(await admin.ask('resumeQueue', { queue: 'wide' }));
     assert.equal(told(await admin.ask('listQueues', ALL_QUEUES)).queues[0]?.paused, false);
   });
+
+  const CHOICE = { queue: 'wide', key: undefined, itemIds: [] };
+
+  function bury(stage: RoutingStage, ...partitions: readonly number[]): void {
+    for (const partition of partitions) {
+      stage.submit([{ itemId: `dead${partition}`, key: stage.keyAt('wide', partition) }], { queue: 'wide' });
+      stage.nack(stage.take({ queues: ['wide'] }).turn, { kind: 'dead_letter' });
+    }
+  }
+
+  it('S455: with a limit, dead letters of all parts come before items that wait', async () => {
+    const stage = wide();
+    bury(stage, 2, 3);
+    stage.submit([{ itemId: 'waits', key: stage.keyAt('wide', 0) }], { queue: 'wide' });
+    const { admin } = stage.coordinator;
+    const discard = (most: number) => admin.ask('discard', { ...CHOICE, waiting: true, most });
+    const chosen = async () => told(await admin.ask('discard', { ...CHOICE, waiting: true, dryRun: true })).chosen;
+    const first = told(await discard(1));
+    assert.deepEqual([first.done, first.chosen], [1, 3]);
+    const state = async () =>
+      told(await admin.ask('getItem', { queue: 'wide', itemId: 'waits', withPayload: false })).state;
+    assert.equal(await state(), 'waiting');
+    const second = told(await discard(2));
+    assert.deepEqual([second.done, second.chosen, await chosen()], [2, 2, 0]);
+  });
+
+  for (const kind of ['redrive', 'discard'] as const)
+    it(`S260: ${kind} with a limit is not refused as NO_HOME after it has changed something`, async () => {
+      const stage = wide();
+      bury(stage, 0, 3);
+      stage.homes.set(3, undefined);
+      const answer = stage.coordinator.admin.ask(kind, { ...CHOICE, waiting: false, most: 8 });
+      // The parts are asked in turn: only the last one is waited for in vain.
+      let isOver = false;
+      void answer.finally(() => {
+        isOver = true;
+      });
+      for (; !isOver; await setImmediate()) stage.advance(PATIENCE);
+      const refused = await answer;
+      assert.ok(!refused.ok && refused.refusal.kind === 'store_unavailable');
+      assert.match(refused.refusal.description, /^1 items were changed, then partition 3 .*nobody has claimed 3/);
+    });
+
+  for (const away of [0, 3])
+    it(`S260: RetryNow of an item may have been done where the answer was lost, whatever part is away (${away})`, async () => {
+      const stage = wide();
+      stage.submit([{ itemId: 'it', key: stage.keyAt('wide', 2), delay: 60_000 }], { queue: 'wide' });
+      const { admin } = stage.at(2);
+      const lost = { kind: 'store_unavailable', description: 'the link broke', retryAfter: 1_000 } as const;
+      Object.assign(admin, { ask: async () => ({ ok: false, refusal: lost }) });
+      stage.homes.set(away, undefined);
+      const refused = await inVain(
+        stage,
+        stage.coordinator.admin.ask('retryNow', { queue: 'wide', what: { itemId: 'it' } }),
+      );
+      assert.deepEqual(refused, { ok: false, refusal: lost });
+    });
 
   it('SetLimits is shared out so that the parts are the whole; less than one each is refused', async () => {
     const stage = wide();
