@@ -42,8 +42,8 @@ export function* redrive(
   const most = mostOf(choice);
   for (const together of yield* inSteps(queue, groups, slices.size)) {
     if (done >= most) break;
-    yield* allTold(state, slices);
     const step = together.flat();
+    yield* untilNotified(state, queue, step, slices);
     done += sendAll(state, queue, step, slices.clock());
     const back = goingBack(queue, step, byId);
     done += back.size;
@@ -59,14 +59,38 @@ export function* redrive(
 }
 
 /**
- * Notifies all items of what has ended, before any letter goes back. Otherwise a restart takes a letter that went back for an item
- * that was not notified yet, and the letter dies of the same death again.
+ * Waits until every item was notified of the last end of what letters of this step wait for. Otherwise a restart takes a letter
+ * that went back for an item that was not notified yet, and the letter dies of the same death again.
  */
-function* allTold(state: CoreState, { size, clock }: Slices): Generator<undefined, void> {
-  while (state.dependencies.hasNews) {
+function* untilNotified(
+  state: CoreState,
+  queue: Queue,
+  step: Group,
+  { size, clock }: Slices,
+): Generator<undefined, void> {
+  while (isAnyUntold(state, queue, step, size)) {
     tellDependants(state, size, clock());
     yield;
   }
+}
+
+/** @param most ends that are looked at; where there are more, the answer is yes */
+function isAnyUntold({ dependencies }: CoreState, queue: Queue, step: Group, most: number): boolean {
+  if (!dependencies.hasNews) return false;
+  const awaited = new Set<string>();
+  for (const one of step)
+    for (const ref of letterOf(queue, one)?.item.waits?.after ?? []) awaited.add(nameOf(ref.queue, ref.itemId));
+  if (awaited.size === 0) return false;
+  let left = most;
+  for (const ended of dependencies.allEnded()) {
+    if (left === 0 || awaited.has(nameOf(ended.queue, ended.itemId))) return true;
+    left -= 1;
+  }
+  return false;
+}
+
+function nameOf(queue: string, itemId: string): string {
+  return `${queue}\0${itemId}`;
 }
 
 /** Groups the chosen by lane, in the order of the first of each: those of a key together, each keyless one for itself. */

@@ -182,6 +182,31 @@ describe('redrive while others have not heard of a death', () => {
   });
 });
 
+describe('redrive beside the backlog of another queue', () => {
+  it('S630: waits for no ends but those of what its letters wait for', () => {
+    const stage = new Stage({ queues: { [QUEUE]: {}, other: {} } });
+    const waits = (at: number) => ({ itemId: `x${at}`, key: `x${at}`, after: [{ queue: 'other', itemId: 'z' }] });
+    stage.submit('p', [{ itemId: 'a', key: 'a' }, after('b', 'a')]);
+    dies(stage, 'a');
+    stage.submit('p', [{ itemId: 'z', key: 'z' }], 'other');
+    stage.submit(
+      'p',
+      Array.from({ length: 5_000 }, (_, at) => waits(at)),
+      'other',
+    );
+    const [delivery] = stage.acquire('w', { queues: ['other'] }).value.deliveries;
+    stage.nack('w', { queue: 'other', key: 'z', token: delivery?.turn.token ?? 0, kind: 'dead_letter' });
+    assert.equal(stage.core.inside.dependencies.hasNews, true);
+    const walk = okay(stage.core.redrive(ALL, 1_000, () => stage.now));
+    assert.deepEqual(walk?.next().done, true);
+    assert.equal(stage.core.inside.dependencies.hasNews, true);
+    assert.deepEqual(
+      ['a', 'b'].map((key) => stateOf(stage, key)),
+      ['READY', 'DELAY'],
+    );
+  });
+});
+
 describe('a letter of a durable queue', () => {
   const DEATHS: Readonly<Record<string, (lives: Lives) => void>> = {
     'that was written while it waited': (lives) => {
