@@ -63,7 +63,15 @@ CREATE TABLE keyturn.schema_version (version integer NOT NULL);
 INSERT INTO keyturn.schema_version VALUES (${SCHEMA_VERSION});
 `;
 
-const FIND = new Statement('find', `SELECT to_regclass('keyturn.schema_version') IS NOT NULL`);
+/**
+ * Read from the tables of the catalogue. A session may remember that a name is not there (`to_regclass`), also behind the lock, when
+ * another one has made it meanwhile.
+ */
+const FIND = new Statement(
+  'find',
+  `SELECT EXISTS (SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE n.nspname = 'keyturn' AND c.relname = 'schema_version')`,
+);
 const VERSION = new Statement('version', 'SELECT version FROM keyturn.schema_version');
 /** One at a time makes them: any number that nobody else uses. */
 const LOCK = new Statement('migrate', 'SELECT pg_advisory_xact_lock(7420742374247425)');
