@@ -126,15 +126,21 @@ describe('S663: follow-ups to another partition', () => {
     assert.deepEqual(bound(more), ['memory_full', BYTES, 500, 1_000]);
   });
 
-  it('stay charged where some of a parcel are not taken, and where it goes elsewhere', () => {
-    const { source, ack, deliver } = scene();
-    ack('none', 'other');
+  /** The queue "none" is not there: the other partition says so. */
+  function notTaken(source: ReturnType<typeof scene>['source'], deliver: ReturnType<typeof scene>['deliver']) {
     source.flush();
     assert.equal(deliver().refusal.kind, 'no_such_queue');
     const { stage } = source;
     const [parcel] = stage.core.parcelsFor(TARGET);
     assert.ok(stage.core.notTaken(TARGET, parcel?.stamp ?? 0, 'none', stage.now));
     recount(stage.core.inside, stage.now);
+    return stage;
+  }
+
+  it('stay charged where some of a parcel are not taken, and where it goes elsewhere', () => {
+    const { source, ack, deliver } = scene();
+    ack('none', 'other');
+    const stage = notTaken(source, deliver);
     const [, bytes] = heldIn(stage, 'ada');
     assert.ok(bytes > 2 * weight && bytes < 3 * weight + 1_000);
     assert.ok(stage.core.sendElsewhere(TARGET, () => 3, stage.now));
@@ -150,12 +156,7 @@ describe('S663: follow-ups to another partition', () => {
   it('stay charged as dead letters of a queue that is not there, and when they are sent again', () => {
     const { source, ack, deliver } = scene();
     ack('none');
-    source.flush();
-    assert.equal(deliver().refusal.kind, 'no_such_queue');
-    const { stage } = source;
-    const [parcel] = stage.core.parcelsFor(TARGET);
-    assert.ok(stage.core.notTaken(TARGET, parcel?.stamp ?? 0, 'none', stage.now));
-    recount(stage.core.inside, stage.now);
+    const stage = notTaken(source, deliver);
     assert.ok(heldIn(stage, 'ada')[1] > weight);
     atOnce(stage.core.redrive({ queue: 'q', key: undefined, itemIds: [] }, 1_000, () => stage.now));
     recount(stage.core.inside, stage.now);
